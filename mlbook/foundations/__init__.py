@@ -1,0 +1,1 @@
+"""Foundations: one module for each chapter of this part of the book."""

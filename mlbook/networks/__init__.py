@@ -1,0 +1,1 @@
+"""Neural networks: one module for each chapter of this part of the book."""
