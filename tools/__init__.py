@@ -1,0 +1,1 @@
+"""Helpers that build and check the book; not part of the installed package."""
