@@ -1,0 +1,50 @@
+"""A small chapter for the tests of the tools, independent of the book's chapters."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+CELLS = [
+    """import matplotlib.pyplot as plt
+import numpy as np
+import sympy as sp
+from IPython.display import Markdown""",
+    """print(f"mean {np.mean([1, 2, 4]):.4f}")""",
+    """w, lam = sp.symbols("w lambda")
+(w - 1) ** 2 + lam * w**2""",
+    """Markdown("the slope is **-2**")""",
+    """fig, ax = plt.subplots(figsize=(5, 3))
+x = np.linspace(0, 3, 50)
+ax.plot(x, x**2, label="loss")
+ax.set(title="A bowl")
+ax.legend()
+plt.show()""",
+]
+EXERCISE = """```{{exercise-start}} Title
+:label: ex-{0}
+```
+Do it.
+```{{exercise-end}}
+```
+
+```{{solution-start}} ex-{0}
+:class: dropdown
+```
+It is done.
+```{{solution-end}}
+```"""
+
+
+@pytest.fixture
+def small_chapter() -> NotebookNode:
+    """Return a chapter that keeps every rule once it has been executed."""
+    cells = [new_markdown_cell("# A small chapter")]
+    cells += [new_code_cell(source) for source in CELLS]
+    cells[-1].metadata = nbformat.from_dict(
+        {"mystnb": {"image": {"alt": "A parabola that opens upwards."}}}
+    )
+    cells += [new_markdown_cell(EXERCISE.format(number)) for number in range(3)]
+    return new_notebook(cells=cells)
