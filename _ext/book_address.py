@@ -2,7 +2,7 @@
 
 The address comes from ``tools.repository``; the branch that the launch buttons name is
 ``main`` unless ``MLBOOK_BRANCH`` says otherwise. Pages name the address through the
-substitutions ``{{ repository }}``, ``{{ slug }}``, ``{{ tag }}`` and so on.
+substitutions ``{{ repository_link }}``, ``{{ clone_commands }}`` and so on.
 """
 
 from __future__ import annotations
@@ -40,18 +40,35 @@ def site_url(slug: str) -> str:
     return f"https://{owner.lower()}.github.io/{name}/"
 
 
-def substitutions() -> dict[str, str]:
+def code_block(language: str, *lines: str) -> str:
+    """Return ``lines`` as a fenced block, which a substitution can stand for."""
+    return "\n".join([f"```{language}", *lines, "```"])
+
+
+def substitutions(year: str) -> dict[str, str]:
     """Return what pages may write as ``{{ name }}``."""
-    url, slug, branch = repository_url(), repository_slug(), launch_branch()
-    launch = f"https://mybinder.org/v2/gh/{slug}/{quote(branch, safe='')}"
+    url, slug, tag = repository_url(), repository_slug(), release_tag()
+    branch = quote(launch_branch(), safe="")
+    binder = f"https://mybinder.org/v2/gh/{slug}/{branch}?urlpath=lab"
     return {
-        "repository": url,
+        "tag": tag,
         "repository_link": f"[{slug}]({url})",
-        "slug": slug,
-        "tag": release_tag(),
-        "site": site_url(slug),
-        "binder_link": f"[Binder]({launch}?urlpath=lab)",
         "issue_link": f"[issue]({url}/issues/new)",
+        "binder_link": f"[Binder]({binder})",
+        "clone_commands": code_block(
+            "sh", f"git clone {url}", f"cd {slug.split('/')[1]}", "make book"
+        ),
+        "install_command": code_block("sh", f"pip install git+{url}@{tag}"),
+        "citation": code_block(
+            "bibtex",
+            "@software{mlbook,",
+            "  author  = {{The mlbook authors}},",
+            "  title   = {mlbook: machine learning, every step checked},",
+            f"  version = {{{tag.removeprefix('v')}}},",
+            f"  year    = {{{year}}},",
+            f"  url     = {{{url}}},",
+            "}",
+        ),
     }
 
 
@@ -68,7 +85,7 @@ def set_addresses(app: Sphinx, config: Config) -> None:
     }
     config.html_theme_options["repository_url"] = repository_url()
     config.html_theme_options["repository_branch"] = launch_branch()
-    config.myst_substitutions = {**config.myst_substitutions, **substitutions()}
+    config.myst_substitutions = substitutions(config.copyright)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -1,0 +1,31 @@
+/* Two small things that style sheets cannot do. */
+
+// A box that scrolls must be reachable by keyboard: give each one a tab stop and a name.
+const SCROLLING = [
+  "div.math", "mjx-container", "pre", ".output", ".pst-scrollable-table-container",
+  ".chain p",
+].map((box) => `.bd-article ${box}`).join(", ");
+
+function nameScrollingBoxes() {
+  for (const box of document.querySelectorAll(SCROLLING)) {
+    if (box.scrollWidth > box.clientWidth && !box.hasAttribute("tabindex")) {
+      box.tabIndex = 0;
+    }
+  }
+}
+
+// Dropdowns print open and close again afterwards.
+let opened = [];
+window.addEventListener("beforeprint", () => {
+  opened = [...document.querySelectorAll("details:not([open])")];
+  opened.forEach((box) => { box.open = true; });
+});
+window.addEventListener("afterprint", () => {
+  opened.forEach((box) => { box.open = false; });
+});
+
+window.addEventListener("load", () => {
+  const rendered = window.MathJax?.startup?.promise ?? Promise.resolve();
+  rendered.then(nameScrollingBoxes);
+});
+window.addEventListener("resize", nameScrollingBoxes);
