@@ -301,8 +301,9 @@ class Optimizer:
             )
         largest = float(np.finfo(parameters.dtype).max)
         _check_entries("parameters", parameters, largest)
-        root = math.sqrt(largest)
-        _check_entries("gradient", gradient, root if self._squares_gradient else largest)
+        if self._squares_gradient:
+            largest = math.sqrt(largest)
+        _check_entries("gradient", gradient, largest)
         return gradient.astype(parameters.dtype, copy=False)
 
 
@@ -373,9 +374,12 @@ class AdaGrad(Optimizer):
         self.epsilon = epsilon
 
     def _advance(self, gradient: Array, step: Array) -> None:
-        out = self.sum_of_squares, step
         adagrad_step(
-            self.sum_of_squares, gradient, self.learning_rate, self.epsilon, out
+            self.sum_of_squares,
+            gradient,
+            self.learning_rate,
+            self.epsilon,
+            out=(self.sum_of_squares, step),
         )
 
 
@@ -400,9 +404,13 @@ class RMSProp(Optimizer):
         self.epsilon = epsilon
 
     def _advance(self, gradient: Array, step: Array) -> None:
-        out = self.mean_square, step
         rmsprop_step(
-            self.mean_square, gradient, self.learning_rate, self.decay, self.epsilon, out
+            self.mean_square,
+            gradient,
+            self.learning_rate,
+            self.decay,
+            self.epsilon,
+            out=(self.mean_square, step),
         )
 
 

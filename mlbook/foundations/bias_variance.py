@@ -1,0 +1,429 @@
+"""The bias-variance decomposition, measured and in closed form.
+
+A learner turns a training set D into a predictor. At a fixed point x, the prediction
+g_D(x) is random because D is. New targets are y = f(x) + noise, with noise of mean 0
+and variance sigma^2 that is independent of D, so
+
+    E (y - g_D)^2 = (E g_D - f)^2 + E (g_D - E g_D)^2 + sigma^2 ,
+       total      =    bias^2     +      variance     +  noise
+
+where every expectation is over training sets (and the new noise), never over test
+points. Averages over test points are taken of the three parts afterwards.
+
+``bias_variance`` measures the parts of any estimator by training it on fresh sets.
+``linear_smoother_bias_variance`` computes them exactly for predictors S y.
+Sources: Geman, Bienenstock and Doursat (1992); Krogh and Vedelsby (1995) for the
+ambiguity decomposition; Hoeffding (1948) for the standard errors.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import ArrayLike
+
+from mlbook.base import Floats, Regressor, as_float, random_generator
+from mlbook.linear.ridge import check_alpha, solve_ridge
+
+
+@dataclass(frozen=True, eq=False)
+class BiasVariance:
+    """The parts of the expected squared error, in squared units of the target.
+
+    Attributes
+    ----------
+    bias2, variance, noise, total : float
+        Averages over the m test points.
+    bias : ndarray of shape (m,)
+        E g_D - f at each test point, in units of the target.
+    pointwise_bias2, pointwise_variance : ndarray of shape (m,)
+        The parts at each test point.
+    """
+
+    bias2: float
+    variance: float
+    noise: float
+    total: float
+    bias: Floats
+    pointwise_bias2: Floats
+    pointwise_variance: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class BiasVarianceEstimate(BiasVariance):
+    """What ``bias_variance`` measured, with the standard error of each average.
+
+    ``bias2`` and ``variance`` are unbiased estimates (so ``bias2`` may fall below 0
+    where the bias is small) and ``noise`` is sigma^2, which is known. ``total`` is
+    measured on new targets: that it agrees with the sum is an observation.
+
+    Attributes
+    ----------
+    bias2_se, variance_se, total_se : float
+        Standard errors over training sets.
+    predictions : ndarray of shape (n_training_sets, m)
+        g_D at the test points, one row for each training set.
+    """
+
+    bias2_se: float
+    variance_se: float
+    total_se: float
+    predictions: Floats
+
+
+def bias_variance(
+    estimator: Any,
+    true_function: Callable[[Floats], ArrayLike],
+    X: ArrayLike,
+    sigma: float,
+    X_test: ArrayLike | None = None,
+    n_training_sets: int = 200,
+    redraw: Callable[[np.random.Generator], ArrayLike] | None = None,
+    random_state: Any = None,
+) -> BiasVarianceEstimate:
+    """Measure bias^2, variance and total error over fresh training sets.
+
+    Each training set has the targets true_function(X) plus new normal noise of standard
+    deviation ``sigma``. X stays fixed, unless ``redraw(generator)`` returns a new one
+    for every set. The estimator is copied for every fit and itself left alone.
+
+    Parameters
+    ----------
+    estimator : object with ``fit(X, y)`` and ``predict(X)``
+    true_function : callable, from X of shape (n, d) to f of shape (n,)
+    X : array-like of shape (n, d), the training inputs
+    sigma : float >= 0, in units of the target
+    X_test : array-like of shape (m, d), by default X
+    n_training_sets : int >= 2
+    redraw : callable, from a NumPy generator to training inputs with d columns
+    random_state : None, int or numpy.random.Generator
+
+    Raises
+    ------
+    TypeError, ValueError
+        For bad arguments, and for predictions of another shape or that are not finite.
+    """
+    _check_call(estimator, true_function, sigma, n_training_sets, redraw)
+    rng = random_generator(random_state)
+    X = _matrix(X, "X")
+    X_test = X if X_test is None else _matrix(X_test, "X_test", X.shape[1])
+    f_test = _true_values(true_function, X_test)
+    predictions = np.empty((n_training_sets, len(X_test)))
+    for r in range(n_training_sets):
+        if redraw is not None:
+            X = _matrix(redraw(rng), "the array from redraw", X_test.shape[1])
+        f = _true_values(true_function, X)
+        model = copy.deepcopy(estimator)
+        model.fit(X.copy(), f + sigma * rng.normal(size=len(X)))
+        predictions[r] = _prediction(model, X_test)
+    new_targets = f_test + sigma * rng.normal(size=predictions.shape)
+    return decompose(predictions, f_test, sigma, new_targets)
+
+
+def decompose(
+    predictions: ArrayLike, f: ArrayLike, sigma: float, new_targets: ArrayLike
+) -> BiasVarianceEstimate:
+    """Estimate the parts from the predictions of R independent training sets.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (R, m), R >= 2
+    f : array-like of shape (m,), the true values at the test points
+    sigma : float, standard deviation of the noise
+    new_targets : array-like of shape (R, m), targets with noise of their own
+
+    Notes
+    -----
+    The squared error of the mean prediction exceeds bias^2 by variance / R on average,
+    which is subtracted. What remains is the U-statistic with the kernel
+    h(r, s) = mean over points of e_r e_s, where e_r = predictions[r] - f, so that with
+    b = E e and the m x m covariance matrix C of e its variance is
+
+        4 b'Cb / (R m^2) + 2 tr(C^2) / (R (R - 1) m^2) .
+
+    Test points share their training sets, so no standard error treats them as
+    independent. All three are for a few dozen training sets or more. That of bias2 is
+    up to 1.4 times too large where b'Cb = 0, as it is for least squares at its own
+    training points, because an estimate of it cannot fall below 0.
+    """
+    predictions = np.asarray(predictions, dtype=np.float64)
+    R = len(predictions)
+    bias = predictions.mean(axis=0) - f
+    spread = predictions - predictions.mean(axis=0)
+    variance = (spread**2).sum(axis=0) / (R - 1)
+    bias2 = bias**2 - variance / R
+    spread_per_set = (spread**2).mean(axis=1) * R / (R - 1)
+    error_per_set = ((predictions - new_targets) ** 2).mean(axis=1)
+    return BiasVarianceEstimate(
+        bias2=float(bias2.mean()),
+        variance=float(variance.mean()),
+        noise=float(sigma) ** 2,
+        total=float(error_per_set.mean()),
+        bias=bias,
+        pointwise_bias2=bias2,
+        pointwise_variance=variance,
+        bias2_se=_bias2_standard_error(spread, bias),
+        variance_se=_standard_error(spread_per_set),
+        total_se=_standard_error(error_per_set),
+        predictions=predictions,
+    )
+
+
+def _standard_error(values: Floats) -> float:
+    return float(values.std(ddof=1) / math.sqrt(len(values)))
+
+
+def _bias2_standard_error(spread: Floats, bias: Floats) -> float:
+    R, m = spread.shape
+    # tr(C^2) from products of different sets only; the smaller Gram matrix will do.
+    gram = spread.T @ spread if m < R else spread @ spread.T
+    squares = (gram**2).sum() - ((spread**2).sum(axis=1) ** 2).sum()
+    trace_C2 = max(float(squares), 0.0) / (R * (R - 1) * m**2)
+    # The estimated bias is noisy itself, which adds tr(C^2) / R to this on average.
+    bCb = float((spread @ bias / m).var(ddof=1)) - trace_C2 / R
+    return math.sqrt(4 * max(bCb, 0.0) / R + 2 * trace_C2 / (R * (R - 1)))
+
+
+def linear_smoother_bias_variance(
+    S: ArrayLike, f: ArrayLike, sigma: float, f_test: ArrayLike | None = None
+) -> BiasVariance:
+    """Compute the parts exactly for predictions S y, where y = f + noise.
+
+    The bias is S f - f_test. At the training points themselves, where m = n and f_test
+    is f, bias^2 averages |(S - I) f|^2 / n. The variance averages sigma^2 tr(S S') / m.
+
+    Parameters
+    ----------
+    S : array-like of shape (m, n), which must not depend on the targets
+    f : array-like of shape (n,), the true values at the training points
+    sigma : float >= 0, standard deviation of the noise
+    f_test : array-like of shape (m,), the true values at the test points, by default f
+    """
+    _check_sigma(sigma)
+    S, f = as_float(S, "S"), as_float(f, "f")
+    f_test = f if f_test is None else as_float(f_test, "f_test")
+    if f.ndim != 1 or f_test.ndim != 1 or S.shape != (len(f_test), len(f)):
+        raise ValueError(
+            "S must have one row for each test point and one column for each training "
+            f"point; got S {S.shape}, f {f.shape}, f_test {f_test.shape}."
+        )
+    if S.size == 0:
+        raise ValueError(f"S must not be empty, got shape {S.shape}.")
+    bias = S @ f - f_test
+    variance = sigma**2 * (S**2).sum(axis=1)
+    parts = float((bias**2).mean()), float(variance.mean()), float(sigma) ** 2
+    return BiasVariance(*parts, sum(parts), bias, bias**2, variance)
+
+
+def variance_of_mean(rho: ArrayLike, s2: ArrayLike, B: ArrayLike) -> Any:
+    """Return rho s2 + (1 - rho) s2 / B, the variance of the mean of B predictors.
+
+    Each has variance s2 >= 0 and any two have correlation rho. Broadcasts. Raises
+    ValueError where B < 1, s2 < 0, or rho is no correlation that B variables can share,
+    which is one outside [-1 / (B - 1), 1].
+    """
+    rho, s2, B = as_float(rho, "rho"), as_float(s2, "s2"), as_float(B, "B")
+    if (B < 1).any():
+        raise ValueError(f"B must be at least 1 predictor, got {B.min():g}.")
+    if (s2 < 0).any():
+        raise ValueError(f"s2 is a variance and must be >= 0, got {s2.min():g}.")
+    # The lower limit, multiplied out, with room for its own rounding.
+    if (rho > 1).any() or (rho < -1).any() or (1 + rho * (B - 1) < -1e-12).any():
+        raise ValueError(
+            f"rho must lie in [-1 / (B - 1), 1] for B predictors, got {rho.min():g} "
+            f"to {rho.max():g} for B up to {B.max():g}."
+        )
+    return rho * s2 + (1 - rho) * s2 / B
+
+
+def ambiguity_decomposition(
+    predictions: ArrayLike, target: ArrayLike
+) -> tuple[Any, Any, Any]:
+    """Split the members' mean squared error around their average G.
+
+    avg_t (g_t - f)^2 = avg_t (g_t - G)^2 + (G - f)^2 holds for any numbers, with no
+    assumption about how the members came about.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (T, ...), the members g_t along the first axis
+    target : array-like of shape (...), f
+
+    Returns
+    -------
+    error, ambiguity, error_of_mean : each of the target's shape
+        The left-hand side and the two terms on the right.
+    """
+    g, f = as_float(predictions, "predictions"), as_float(target, "target")
+    if g.ndim == 0 or len(g) == 0 or g.shape[1:] != f.shape:
+        raise ValueError(
+            "predictions must have shape (T, *target.shape) with T >= 1, got "
+            f"{g.shape} for a target of shape {f.shape}."
+        )
+    G = g.mean(axis=0)
+    return ((g - f) ** 2).mean(axis=0), ((g - G) ** 2).mean(axis=0), (G - f) ** 2
+
+
+def polynomial_smoother(
+    x: ArrayLike, degree: int, x_test: ArrayLike | None = None
+) -> Floats:
+    """Return S of shape (m, n): the least-squares polynomial at x_test is S y.
+
+    x of shape (n,) must hold more than ``degree`` different values; x_test of shape
+    (m,) is x by default. The basis is orthonormalised, not the normal equations solved.
+    """
+    x = as_float(x, "x")
+    x_test = x if x_test is None else as_float(x_test, "x_test")
+    if x.ndim != 1 or x_test.ndim != 1:
+        raise ValueError(
+            f"x and x_test must be 1-D, got shapes {x.shape} and {x_test.shape}."
+        )
+    if len(np.unique(x)) <= _check_degree(degree):
+        raise ValueError(
+            f"a polynomial of degree {degree} needs at least {degree + 1} different "
+            f"values in x, got {len(np.unique(x))}."
+        )
+    low, high = x.min(), x.max()
+    Q, R = np.linalg.qr(_basis(x[:, np.newaxis], degree, low, high))
+    rows = _basis(x_test[:, np.newaxis], degree, low, high)
+    return np.linalg.solve(R.T, rows.T).T @ Q.T
+
+
+def ridge_smoother(
+    X: ArrayLike, alpha: float, X_test: ArrayLike | None = None
+) -> Floats:
+    """Return S of shape (m, n): ridge regression predicts S y at X_test.
+
+    S = 1 1'/n + (X_test - mean)(Xc'Xc + alpha I)^-1 Xc', where Xc = X - mean and the
+    intercept is not penalised. X is (n, d); X_test is (m, d), by default X.
+    """
+    X = _matrix(X, "X")
+    X_test = X if X_test is None else _matrix(X_test, "X_test", X.shape[1])
+    mean = X.mean(axis=0)
+    coefficients = solve_ridge(X - mean, np.eye(len(X)), check_alpha(alpha))
+    return 1 / len(X) + (X_test - mean) @ coefficients
+
+
+class PolynomialRegression(Regressor):
+    """Least squares on the powers of each feature up to ``degree``, and an intercept.
+
+    With several features the polynomials are added; there are no products between
+    features. The columns are Chebyshev polynomials of each feature scaled to [-1, 1],
+    which span the same space as the powers and stay well-conditioned. Where the rows
+    do not determine the coefficients, they are the shortest possible in that basis.
+
+    Parameters
+    ----------
+    degree : int >= 0
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1 + d degree,), of the Chebyshev columns
+    low_, high_ : ndarrays of shape (d,), what maps to -1 and 1
+    """
+
+    def __init__(self, degree: int = 3) -> None:
+        self.degree = degree
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> PolynomialRegression:
+        """Fit to X of shape (n, d) and y of shape (n,)."""
+        degree = _check_degree(self.degree)
+        X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        self.low_, self.high_ = X.min(axis=0), X.max(axis=0)
+        root = np.sqrt(weight)
+        columns = root[:, np.newaxis] * _basis(X, degree, self.low_, self.high_)
+        self.coef_ = np.linalg.lstsq(columns, root * y, rcond=None)[0]
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the polynomial's values, of shape (m,)."""
+        X = self._check_new_data(X)
+        degree = (len(self.coef_) - 1) // self.n_features_in_
+        return _basis(X, degree, self.low_, self.high_) @ self.coef_
+
+
+def _basis(X: Floats, degree: int, low: ArrayLike, high: ArrayLike) -> Floats:
+    """Return the columns 1, T_1(z_1), ..., T_degree(z_d), with z in [-1, 1] on fit."""
+    half = (np.asarray(high) - low) / 2
+    z = (X - low) / np.where(half > 0, half, 1.0) - 1
+    powers = chebyshev.chebvander(z, degree)[:, :, 1:].reshape(len(X), -1)
+    return np.column_stack([np.ones(len(X)), powers])
+
+
+def _check_degree(degree: int) -> int:
+    if isinstance(degree, bool) or not isinstance(degree, numbers.Integral):
+        raise TypeError(f"degree must be an integer >= 0, got {degree!r}.")
+    if degree < 0:
+        raise ValueError(f"degree must be an integer >= 0, got {degree!r}.")
+    return int(degree)
+
+
+def _check_call(
+    estimator: Any, true_function: Any, sigma: Any, n_training_sets: Any, redraw: Any
+) -> None:
+    for method in ("fit", "predict"):
+        if isinstance(estimator, type) or not hasattr(estimator, method):
+            raise TypeError(
+                "estimator must be an instance with fit and predict, got "
+                f"{estimator!r}."
+            )
+    if not callable(true_function):
+        raise TypeError(f"true_function must be callable, got {true_function!r}.")
+    if redraw is not None and not callable(redraw):
+        raise TypeError(f"redraw must be None or a callable, got {redraw!r}.")
+    _check_sigma(sigma)
+    if isinstance(n_training_sets, bool) or not isinstance(
+        n_training_sets, numbers.Integral
+    ):
+        raise TypeError(f"n_training_sets must be an integer, got {n_training_sets!r}.")
+    if n_training_sets < 2:
+        raise ValueError(
+            "n_training_sets must be at least 2 for a variance, got "
+            f"{n_training_sets}."
+        )
+
+
+def _check_sigma(sigma: float) -> None:
+    if isinstance(sigma, bool) or not isinstance(sigma, numbers.Real):
+        raise TypeError(f"sigma must be a number >= 0, got {sigma!r}.")
+    if not 0 <= sigma < math.inf:
+        raise ValueError(f"sigma must be finite and >= 0, got {sigma!r}.")
+
+
+def _matrix(X: ArrayLike, name: str, n_columns: int | None = None) -> Floats:
+    X = as_float(X, name)
+    expected = "d" if n_columns is None else n_columns
+    if X.ndim != 2 or X.size == 0 or n_columns not in (None, X.shape[1]):
+        raise ValueError(
+            f"{name} must be a 2-D array of shape (n, {expected}) with n >= 1, got "
+            f"shape {X.shape}."
+        )
+    return X
+
+
+def _true_values(true_function: Callable[[Floats], ArrayLike], X: Floats) -> Floats:
+    f = as_float(true_function(X), "the array from true_function")
+    if f.shape != (len(X),):
+        raise ValueError(
+            f"true_function must return shape ({len(X)},) for X of shape {X.shape}, "
+            f"got {f.shape}; X[:, 0] is the first feature."
+        )
+    return f
+
+
+def _prediction(model: Any, X_test: Floats) -> Floats:
+    prediction = as_float(model.predict(X_test.copy()), "the array from predict")
+    if prediction.shape != (len(X_test),):
+        raise ValueError(
+            f"predict must return shape ({len(X_test)},), got {prediction.shape}."
+        )
+    return prediction

@@ -1,0 +1,1 @@
+"""Linear models: one module for each chapter of this part of the book."""
