@@ -3,7 +3,7 @@
 #   make serve       serve the built site on http://localhost:8000
 #   make test        build the site, then run every test and every chapter
 #   make test-site   only the tests of the built site in a browser
-#   make notebooks   execute chapters again in place; CHAPTERS="a.ipynb b.ipynb" for some
+#   make notebooks   execute the chapters again in place; CHAPTERS="a.ipynb" for some
 #   make clean       remove what was built; make distclean removes .venv as well
 # PYTHON names the interpreter that .venv is made from: make book PYTHON=python3.12
 

@@ -207,8 +207,8 @@ def figure_difference(stored: str, drawn: str) -> float:
     """Return how far two PNG figures (base64) differ where they differ most.
 
     The value is the root mean square over red, green and blue, out of 255, of the worst
-    square of ``TILE`` by ``TILE`` pixels at any position. A whole-figure mean would drown
-    one changed letter. Figures of different sizes are infinitely far apart.
+    square of ``TILE`` by ``TILE`` pixels at any position. A mean over the whole figure
+    would drown one changed letter. Figures of unequal size are infinitely far apart.
     """
     old, new = _pixels(stored), _pixels(drawn)
     if old.shape != new.shape:

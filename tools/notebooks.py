@@ -62,7 +62,7 @@ def is_case(path: Path) -> bool:
 
 
 def setup_source() -> str:
-    """Return the source of a chapter's first cell, which provides ``mlbook`` on Colab."""
+    """Return the source of the first code cell, which provides ``mlbook`` on Colab."""
     return SETUP_SOURCE.format(url=repository_url(), tag=release_tag())
 
 
@@ -94,7 +94,8 @@ def refresh_setup(notebook: NotebookNode) -> None:
     code = [i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     first = code[0] if code else len(notebook.cells)
     if not code or notebook.cells[first].get("id") != SETUP_ID:
-        cell = nbformat.v4.new_code_cell(id=SETUP_ID, metadata={"tags": ["remove-cell"]})
+        hidden = {"tags": ["remove-cell"]}
+        cell = nbformat.v4.new_code_cell(id=SETUP_ID, metadata=hidden)
         notebook.cells.insert(first, cell)
     notebook.cells[first].source = setup_source()
 

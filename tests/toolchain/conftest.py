@@ -38,9 +38,9 @@ It is done.
 ```"""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def small_chapter() -> NotebookNode:
-    """Return a chapter that keeps every rule once it has been executed."""
+    """Return a chapter that, once executed, keeps every rule. Copy it to change it."""
     cells = [new_markdown_cell("# A small chapter")]
     cells += [new_code_cell(source) for source in CELLS]
     cells[-1].metadata = nbformat.from_dict(

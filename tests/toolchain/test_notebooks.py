@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 from pathlib import Path
 
 import nbformat
@@ -19,11 +20,12 @@ ADDRESS = "https://github.com/reader/fork"
 @pytest.fixture
 def chapter(small_chapter: NotebookNode, tmp_path: Path) -> Path:
     """A never executed chapter in a file, with editor's metadata all over it."""
-    small_chapter.metadata["language_info"] = {"name": "python", "version": "3.99"}
-    small_chapter.cells[1].metadata["collapsed"] = True
-    small_chapter.cells[1].metadata["tags"] = ["hide-input"]
+    notebook = copy.deepcopy(small_chapter)
+    notebook.metadata["language_info"] = {"name": "python", "version": "3.99"}
+    notebook.cells[1].metadata["collapsed"] = True
+    notebook.cells[1].metadata["tags"] = ["hide-input"]
     path = tmp_path / "small.ipynb"
-    nbformat.write(small_chapter, path)
+    nbformat.write(notebook, path)
     return path
 
 
@@ -50,7 +52,8 @@ def test_a_run_is_normal_and_a_second_run_changes_nothing(
 def test_stored_figures_do_not_name_the_software(chapter: Path) -> None:
     notebooks.run_chapter(chapter)
     notebook = nbformat.read(chapter, as_version=4)
-    (figure,) = [f for c in notebook.cells for f in stored_figures(c.get("outputs", []))]
+    outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
+    (figure,) = stored_figures(outputs)
     assert b"Software" not in base64.b64decode(figure)
     assert base64.b64decode(figure).endswith(b"IEND\xaeB`\x82")
 
