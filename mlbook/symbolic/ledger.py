@@ -1,0 +1,412 @@
+"""The ledger of a derivation: every line is checked before it may be shown.
+
+Each step is an equation (or inequality) in the author's notation together with the
+reason for taking it and the evidence that it holds:
+
+- *definition*: a new name for something;
+- *given*: an assumption, named so that it can be used and criticised;
+- *proved for every size*: the two sides have the same normal form, or an induction;
+- *checked at random points*: equal to rounding at random numbers of the stated sizes;
+- *substituted*: the machine itself put values into the step before;
+- *inequality*: the difference is shown, built from squares and non-negative factors.
+
+A step that fails raises ``DerivationError`` with the difference of its two sides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from sympy import Dummy, Expr, Indexed, Pow, Sum, Symbol, Wild, sympify
+from sympy.core.function import AppliedUndef
+
+from mlbook.symbolic.algebra import (
+    bound_symbols,
+    equal_by_induction,
+    identical,
+    impose,
+    is_zero,
+    manifestly_nonnegative,
+    normal_form,
+    replace_indexed,
+    solves_recursion,
+    stationary_point,
+)
+from mlbook.symbolic.expectation import Expect, linear
+from mlbook.symbolic.notation import Array, Equation, Partial, Scalar, Term, as_term
+from mlbook.symbolic.numeric import evaluate, random_values
+
+DEFINITION, GIVEN, SUBSTITUTED = "definition", "given", "substituted"
+PROVED, CHECKED, INEQUALITY = "proved", "checked", "inequality"
+
+
+class DerivationError(AssertionError):
+    """A step that does not follow; the message shows the difference."""
+
+
+class Step(Equation):
+    """One line of a ledger: an equation, its reason and its evidence."""
+
+    def __init__(self, left: Term, right: Term, relation: str, number: int, reason: str,
+                 kind: str, evidence: list, gap: Term | None = None) -> None:
+        super().__init__(left, right, relation)
+        self.number, self.reason = number, reason
+        self.kind, self.evidence, self.gap = kind, evidence, gap
+
+    def shown_evidence(self, style: str) -> str:
+        """The evidence as text; formulas in it as LaTeX between dollars, or as text."""
+        return "".join(
+            part if isinstance(part, str)
+            else f"${part.render(style)}$" if style == "latex" else part.render(style)
+            for part in self.evidence)
+
+    def _lines(self, style: str) -> list[str]:
+        lines = [self.render(style)]
+        if self.gap is not None:
+            greater, less = ((self.right, self.left) if self.relation == "<="
+                             else (self.left, self.right))
+            less = less._inside(style, 2)
+            sign = r"\ge" if style == "latex" else ">="
+            lines.append(f"{greater.render(style)} - {less} = "
+                         f"{self.gap.render(style)} {sign} 0")
+        return lines
+
+    def __repr__(self) -> str:
+        body = "\n    ".join(self._lines("text"))
+        evidence = self.shown_evidence("text")
+        return f"({self.number}) {self.reason} [{evidence}]\n    {body}"
+
+    __str__ = __repr__
+
+    def _repr_markdown_(self) -> str:
+        body = "\n$$\n\n$$\n".join(self._lines("latex"))
+        evidence = self.shown_evidence("latex")
+        return (f"**({self.number})** {self.reason} · *{evidence}*\n\n"
+                f"$$\n{body}\n$$\n")
+
+    # the Markdown form is the one to show; a LaTeX form beside it would win in some
+    # front ends and lose the reason
+    _repr_latex_ = None
+
+
+class Derivation:
+    """A chain of checked steps, numbered from 1.
+
+    Every method that adds a step returns it, so that the last line of a notebook cell
+    shows it; a step can be passed on in ``using`` to later ones.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.steps: list[Step] = []
+
+    # -- steps that need no proof
+
+    def define(self, left: object, right: object, reason: str) -> Step:
+        """A new name for an expression; an old name or a formula is refused."""
+        left = as_term(left)
+        name = left.at(*_fresh(left))
+        if not isinstance(name, (Symbol, Indexed, AppliedUndef)):
+            raise ValueError(f"{left} is not a name: an equation that is assumed is "
+                             "given(), one that follows is proved")
+        if any(str(q.left) == str(left) and q.kind == DEFINITION for q in self.steps):
+            raise ValueError(f"{left} is defined already")
+        if str(left) == str(right):
+            raise ValueError(f"{left} cannot be defined by itself")
+        return self._add(left, right, "=", reason, DEFINITION, [DEFINITION])
+
+    def given(self, left: object, right: object, reason: str,
+              relation: str = "=") -> Step:
+        """An assumption."""
+        return self._add(left, right, relation, reason, GIVEN, [GIVEN])
+
+    # -- steps that are checked
+
+    def prove(self, left: object, right: object, reason: str,
+              using: Sequence[Equation] = (),
+              independent: Sequence[Sequence[Term]] = (),
+              check_at: Mapping[Term, int] | None = None) -> Step:
+        """left = right, from the facts in ``using``.
+
+        A fact about a name (w, m[t]) is substituted, a known sum or power is imposed, a
+        fact E[...] = ... is a moment. ``independent`` lists families of random
+        variables that are independent of each other. Only where no proof can be had,
+        ``check_at`` ({n: 3, d: 2}) asks for a check at random points instead.
+        """
+        left, right = as_term(left), as_term(right)
+        gap = self._difference(left, right, using, independent)
+        if is_zero(gap):
+            return self._proved(left, right, reason, using, gap, independent)
+        if check_at is None:
+            raise DerivationError(self._explain(left, right, gap))
+        sizes = {as_term(k).meaning: v for k, v in check_at.items()}
+        self._check_numerically(left, right, gap, sizes)
+        shown = [q for k, v in check_at.items() for q in (", ", Equation(k, v))]
+        evidence = ["checked at random points", *shown, *self._cite(using)]
+        return self._add(left, right, "=", reason, CHECKED, evidence)
+
+    def rewrite(self, right: object, reason: str, using: Sequence[Equation] = (),
+                independent: Sequence[Sequence[Term]] = (),
+                check_at: Mapping[Term, int] | None = None) -> Step:
+        """The quantity of the last step in another form."""
+        last = self._last()
+        if last.relation != "=":
+            raise ValueError(f"step ({last.number}) is an inequality: use prove()")
+        step = self.prove(last.right, right, reason, using, independent, check_at)
+        step.left = last.left
+        return step
+
+    def induct(self, left: object, right: object, reason: str, on: Scalar,
+               recursion: Equation | None = None, start: Equation | None = None) -> Step:
+        """left = right for every whole ``on``, by induction.
+
+        With ``recursion`` (left[t] in terms of left[t - 1]) and ``start`` (left[0]) the
+        right side is proved to solve the recursion; without them both sides are
+        expressions and their difference is shown to stay zero.
+        """
+        left, right = as_term(left), as_term(right)
+        t = on.symbol
+        if (recursion is None) != (start is None):
+            raise ValueError("a recursion needs its start, and a start its recursion")
+        if recursion is None:
+            holds = equal_by_induction(left.meaning, right.meaning, t)
+            claim = left.meaning - right.meaning
+        else:
+            now = recursion.left.meaning
+            if left.meaning != now:
+                raise ValueError(f"the recursion is for {recursion.left}, not {left}")
+            before = now.subs(t, t - 1)
+            first = start.left.meaning.indices[-1]
+            rule = recursion.right.meaning
+            holds = solves_recursion(right.meaning, lambda q: rule.xreplace({before: q}),
+                                     t, start.right.meaning, int(first))
+            claim = right.meaning - rule.xreplace(
+                {before: right.meaning.subs(t, t - 1)})
+        if not holds:
+            raise DerivationError(
+                f"step ({len(self.steps) + 1}) does not follow by induction on {on}: "
+                f"the base or the step fails; the claim was {left} = {right}, and "
+                f"what should vanish is {readable(normal_form(claim))}")
+        facts = [q for q in (recursion, start) if q is not None]
+        evidence = ["proved for every ", on, ", by induction", *self._cite(facts)]
+        return self._add(left, right, "=", reason, PROVED, evidence)
+
+    def differentiate(self, of: Equation, variable: Term, right: object,
+                      reason: str, using: Sequence[Equation] = ()) -> Step:
+        """The partial derivative of the right side of ``of``."""
+        left = Partial(of.right, variable, of.left)
+        step = self.prove(left, right, reason, using)
+        return step
+
+    def stationary(self, of: Equation, variable: Term, right: object,
+                   reason: str, using: Sequence[Equation] = ()) -> Step:
+        """The one place where the derivative of the right side of ``of`` vanishes."""
+        right = as_term(right)
+        marks = _fresh(variable)
+        root = stationary_point(of.right.meaning, variable.at(*marks))
+        gap = _use(root - right.at(*marks), using, ())
+        if not is_zero(gap):
+            raise DerivationError(
+                f"the derivative of {of.left} by {variable} vanishes at "
+                f"{readable(root)}, not at {right}")
+        return self._proved(variable, right, reason, using, of.right.at(), ())
+
+    def substitute(self, values: Mapping[Term, object], reason: str) -> Step:
+        """Let the machine put values into the right side of the last step."""
+        last = self._last()
+        result = last.right.meaning
+        for name, value in values.items():
+            result = replace_indexed(result, as_term(name).meaning,
+                                     as_term(value).meaning)
+        evidence = [f"{SUBSTITUTED} in ({last.number})"]
+        return self._add(last.left, result, last.relation, reason, SUBSTITUTED, evidence)
+
+    def bound(self, left: object, right: object, reason: str, gap: object,
+              relation: str = "<=", using: Sequence[Equation] = ()) -> Step:
+        """left <= right (or >=), because the difference is ``gap``, visibly >= 0.
+
+        ``using`` may also hold facts "... > 0" for the factors of the gap.
+        """
+        left, right, gap = as_term(left), as_term(right), as_term(gap)
+        if relation not in ("<=", ">="):
+            raise ValueError(f"relation {relation!r}: expected '<=' or '>='")
+        larger, smaller = (right, left) if relation == "<=" else (left, right)
+        positive = [q.left.meaning - q.right.meaning for q in using
+                    if q.relation in (">", ">=")]
+        facts = [q for q in using if q.relation == "="]
+        difference = self._difference(larger - smaller, gap, facts, ())
+        if not is_zero(difference):
+            raise DerivationError(
+                f"the difference of the two sides is not {gap}: it is off by "
+                f"{readable(normal_form(difference))}")
+        if not manifestly_nonnegative(gap.meaning, positive):
+            raise DerivationError(
+                f"{gap} is not visibly non-negative: write it with squares and with "
+                "factors that are positive by assumption")
+        evidence = ["inequality, the difference shown", *self._cite(using)]
+        return self._add(left, right, relation, reason, INEQUALITY, evidence, gap)
+
+    # -- what a reader sees
+
+    def evidence(self) -> str:
+        """How many steps rest on what."""
+        names = {DEFINITION: "definition", GIVEN: "given", PROVED: "proved",
+                 CHECKED: "checked at random points", SUBSTITUTED: "substituted",
+                 INEQUALITY: "inequality with its difference shown"}
+        counts = Counter(step.kind for step in self.steps)
+        plural = {DEFINITION: "definitions",
+                  INEQUALITY: "inequalities with their differences shown"}
+        parts = [f"{counts[kind]} {plural.get(kind, name) if counts[kind] > 1 else name}"
+                 for kind, name in names.items() if counts[kind]]
+        return f"{self.title}: {len(self.steps)} steps, " + ", ".join(parts)
+
+    def __repr__(self) -> str:
+        return "\n".join([self.title, *map(repr, self.steps)])
+
+    def _repr_markdown_(self) -> str:
+        return "\n".join(step._repr_markdown_() for step in self.steps)
+
+    # -- inside
+
+    def _last(self) -> Step:
+        if not self.steps:
+            raise ValueError("the ledger is empty: begin with define() or given()")
+        return self.steps[-1]
+
+    def _add(self, left: object, right: object, relation: str, reason: str, kind: str,
+             evidence: list, gap: Term | None = None) -> Step:
+        if not reason:
+            raise ValueError("every step gives its reason")
+        step = Step(as_term(left), as_term(right), relation, len(self.steps) + 1, reason,
+                    kind, evidence, gap)
+        self.steps.append(step)
+        return step
+
+    def _proved(self, left: Term, right: Term, reason: str, using: Sequence[Equation],
+                gap: Expr, independent: Sequence) -> Step:
+        marks = _fresh(left)
+        sides = (left.at(*marks) if left.shape else left.at(), right.at(*marks))
+        general = any(_symbolic_bounds(q) for q in sides) or left.shape
+        evidence: list = [PROVED + (" for every size" if general else "")]
+        for family in independent:
+            mark = ", " if family is independent[0] else " and "
+            evidence += [mark, *_listed(family)]
+        evidence += [" independent"] if independent else []
+        evidence += self._cite(using)
+        return self._add(left, right, "=", reason, PROVED, evidence)
+
+    def _cite(self, using: Sequence[Equation]) -> list:
+        if not using:
+            return []
+        steps = sorted({q.number for q in using if isinstance(q, Step)
+                        and q in self.steps})
+        others = [q for q in using if not isinstance(q, Step) or q not in self.steps]
+        return [", using ", *_listed([f"({k})" for k in steps] + others)]
+
+    def _difference(self, left: Term, right: Term, using: Sequence[Equation],
+                    independent: Sequence) -> Expr:
+        if right.shape and right.shape != left.shape:
+            raise ValueError(f"{left} has shape {left.shape}, {right} has {right.shape}")
+        marks = _fresh(left)
+        return _use(left.at(*marks) - right.at(*marks), using, independent)
+
+    def _explain(self, left: Term, right: Term, gap: Expr) -> str:
+        message = (f"step ({len(self.steps) + 1}) does not follow: {left} minus {right} "
+                   f"is {readable(normal_form(gap))}, not 0")
+        rng = np.random.default_rng(0)
+        form = normal_form(gap)
+        try:
+            off = float(evaluate(form, random_values([form], {}, rng)))
+        except (TypeError, KeyError, IndexError, ValueError):
+            return message
+        if abs(off) < 1e-9:
+            return (message + ". At a random point it does vanish: take a smaller step, "
+                    "name the fact that is missing in using=, or ask for check_at=")
+        return message + f"; at a random point it is {off:.4g}"
+
+    def _check_numerically(self, left: Term, right: Term, gap: Expr, sizes: dict) -> None:
+        rng = np.random.default_rng(0)
+        form = normal_form(gap)
+        for _ in range(20):
+            values = random_values([form], sizes, rng)
+            size = sum(abs(float(evaluate(q, values))) for q in form.as_ordered_terms())
+            off = float(evaluate(form, values))
+            if not abs(off) <= 1e-9 * (1 + size):
+                raise DerivationError(self._explain(left, right, gap))
+
+
+def _listed(items: Sequence) -> list:
+    """a, b and c."""
+    marks = [", "] * (len(items) - 2) + [" and "] * (len(items) > 1)
+    return [q for pair in zip(items, [*marks, ""]) for q in pair]
+
+
+def _fresh(term: Term) -> list[Symbol]:
+    return [Dummy("l", integer=True) for _ in term.shape]
+
+
+def _symbolic_bounds(expr: Expr) -> bool:
+    return any(limit[1].free_symbols | limit[2].free_symbols
+               for node in expr.atoms(Sum) for limit in node.limits)
+
+
+def _use(expr: Expr, using: Sequence[Equation], independent: Sequence) -> Expr:
+    """Apply known facts, in the order given: names, then moments, then known sums."""
+    moments, sums, powers = [], [], []
+    for fact in using:
+        if fact.relation != "=":
+            raise ValueError(f"{fact} cannot be used in an equation")
+        marks = _fresh(fact.left)
+        left, right = fact.left.at(*marks), fact.right.at(*marks)
+        if isinstance(left, (Symbol, Indexed, AppliedUndef)):
+            expr = replace_indexed(expr, left, right)
+        elif isinstance(left, Expect):
+            moments.append((left.args[0], right))
+        elif isinstance(left, Sum):
+            sums.append((left, right))
+        elif isinstance(left, Pow):
+            powers.append((left, right))
+        else:
+            raise ValueError(f"cannot use {fact}: its left side must be a name, a known "
+                             "sum, a power or an expectation")
+    if expr.has(Expect) or moments:
+        families = [[q.symbol.label if isinstance(q, Array) else q.symbol
+                     for q in family] for family in independent]
+        expr = linear(expr, moments, families)
+    for left, right in powers:
+        expr = _replace_power(normal_form(expr), left, right)
+    for left, right in sums:
+        expr = impose(expr, left, right)
+    return expr
+
+
+def _replace_power(expr: Expr, power: Pow, value: Expr) -> Expr:
+    """Use y[i]**2 = 1 for every index."""
+    generic = {q for a in power.atoms(Indexed) for q in a.indices
+               if isinstance(q, Symbol)}
+    wild = {q: Wild(q.name + "_w") for q in generic}
+    back = {w: q for q, w in wild.items()}
+    pattern = power.xreplace(wild)
+
+    def put(**found: Expr) -> Expr:
+        return value.xreplace({back[w]: found[w.name] for w in back})
+
+    return expr.replace(pattern, put) if wild else expr.xreplace({power: value})
+
+
+def readable(expr: Expr) -> str:
+    """Text of an expression with the machine's index names exchanged for letters."""
+    expr = sympify(expr)
+    taken = {q.name for q in expr.free_symbols | bound_symbols(expr)}
+    letters = iter([q for q in "ijkpqrstuv" if q not in taken]
+                   + [f"i{k}" for k in range(99)])
+    machine = sorted({q for q in expr.atoms(Symbol)
+                      if re.match(r"_[sp]\d+_\d+$", q.name) or isinstance(q, Dummy)},
+                     key=lambda q: q.name)
+    return str(expr.xreplace({q: Symbol(next(letters), integer=True) for q in machine}))
+
+
+__all__ = ["Derivation", "DerivationError", "Step", "identical", "readable"]
