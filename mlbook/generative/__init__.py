@@ -1,0 +1,1 @@
+"""Generative models: one module for each chapter of this part of the book."""
