@@ -35,7 +35,7 @@ from mlbook.symbolic.algebra import (
     solves_recursion,
     stationary_point,
 )
-from mlbook.symbolic.expectation import Expect, linear
+from mlbook.symbolic.expectation import Expect, is_random, linear
 from mlbook.symbolic.notation import Array, Equation, Partial, Scalar, Term, as_term
 from mlbook.symbolic.numeric import evaluate, random_values
 
@@ -116,6 +116,7 @@ class Derivation:
             raise ValueError(f"{left} is defined already")
         if str(left) == str(right):
             raise ValueError(f"{left} cannot be defined by itself")
+        self._refuse_lost_randomness(left, as_term(right))
         return self._add(left, right, "=", reason, DEFINITION, [DEFINITION])
 
     def given(self, left: object, right: object, reason: str,
@@ -178,6 +179,7 @@ class Derivation:
             now = recursion.left.meaning
             if left.meaning != now:
                 raise ValueError(f"the recursion is for {recursion.left}, not {left}")
+            self._refuse_lost_randomness(left, right)
             before = now.subs(t, t - 1)
             first = start.left.meaning.indices[-1]
             rule = recursion.right.meaning
@@ -270,6 +272,13 @@ class Derivation:
         return "\n".join(step._repr_markdown_() for step in self.steps)
 
     # -- inside
+
+    @staticmethod
+    def _refuse_lost_randomness(left: Term, right: Term) -> None:
+        """E would take a name for a constant that was not declared as random."""
+        marks = _fresh(left)
+        if is_random(right.at(*marks)) and not is_random(left.at(*marks)):
+            raise ValueError(f"{right} is random: declare {left} with random=True")
 
     def _last(self) -> Step:
         if not self.steps:
