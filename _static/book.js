@@ -1,12 +1,15 @@
-/* Two small things that style sheets cannot do. */
+/* Three small things that style sheets cannot do. */
 
-// A box that scrolls must be reachable by keyboard: give each one a tab stop and a name.
+// A browser lets no page read another from disk, so there the search shows titles only.
+if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
+// A box that scrolls must be reachable by keyboard: give each one a tab stop.
 const SCROLLING = [
   "div.math", "mjx-container", "pre", ".output", ".pst-scrollable-table-container",
   ".chain p",
 ].map((box) => `.bd-article ${box}`).join(", ");
 
-function nameScrollingBoxes() {
+function makeReachable() {
   for (const box of document.querySelectorAll(SCROLLING)) {
     if (box.scrollWidth > box.clientWidth && !box.hasAttribute("tabindex")) {
       box.tabIndex = 0;
@@ -26,6 +29,6 @@ window.addEventListener("afterprint", () => {
 
 window.addEventListener("load", () => {
   const rendered = window.MathJax?.startup?.promise ?? Promise.resolve();
-  rendered.then(nameScrollingBoxes);
+  rendered.then(makeReachable);
 });
-window.addEventListener("resize", nameScrollingBoxes);
+window.addEventListener("resize", makeReachable);

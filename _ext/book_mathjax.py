@@ -1,8 +1,8 @@
 """MathJax served from the site itself, so that pages need no network.
 
-The files come from the installed wheel ``django-static-mathjax`` (MathJax 3.2.2) and are
-copied when the site is built. Only what the TeX-to-CommonHTML component can ask for is
-taken: the component, the TeX extensions it loads on demand, its fonts, and the
+The files come from the installed wheel ``django-static-mathjax`` (MathJax 3.2.2) and
+are copied when the site is built. Only what the TeX-to-CommonHTML component can ask for
+is taken: the component, the TeX extensions it loads on demand, its fonts, and the
 accessibility explorer with its English speech rules.
 """
 
