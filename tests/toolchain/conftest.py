@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+from pathlib import Path
+
 import nbformat
 import pytest
 from nbformat import NotebookNode
@@ -48,3 +52,14 @@ def small_chapter() -> NotebookNode:
     )
     cells += [new_markdown_cell(EXERCISE.format(number)) for number in range(3)]
     return new_notebook(cells=cells)
+
+
+@pytest.fixture(scope="module")
+def foreign_kernels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return an environment in which Jupyter finds a ``python3`` kernel that is none."""
+    folder = tmp_path_factory.mktemp("jupyter")
+    kernel: Path = folder / "kernels" / "python3" / "kernel.json"
+    kernel.parent.mkdir(parents=True)
+    spec = {"argv": ["false"], "display_name": "Not ours", "language": "python"}
+    kernel.write_text(json.dumps(spec), encoding="utf-8")
+    return os.environ | {"JUPYTER_PATH": str(folder), "JUPYTER_PREFER_ENV_PATH": "0"}

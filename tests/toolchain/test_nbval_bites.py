@@ -163,7 +163,7 @@ def stripped(chapter: NotebookNode) -> NotebookNode:
     return mutant
 
 
-def run_pytest(folder: Path) -> Verdicts:
+def run_pytest(folder: Path, environment: dict[str, str]) -> Verdicts:
     """Test all notebooks in ``folder`` with the options of ``make test``.
 
     Returns {notebook: {code cell: message}} of all cells, the message of a green one
@@ -173,13 +173,16 @@ def run_pytest(folder: Path) -> Verdicts:
     command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml")]
     command += ["-p", "conftest", "-p", "no:cacheprovider", "-n", "2"]
     command += ["--dist", "loadfile", f"--junitxml={report}", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     verdicts: Verdicts = defaultdict(dict)
     for case in ElementTree.parse(report).iter("testcase"):
         name = case.get("classname", "").removesuffix(".ipynb").split(".")[-1]
         cell = int(case.get("name", "").removeprefix("Cell "))
-        verdicts[name][cell] = "".join(f.text or "?" for f in case.iter("failure"))
+        faults = [*case.iter("failure"), *case.iter("error")]
+        verdicts[name][cell] = "".join(fault.text or "?" for fault in faults)
     return verdicts
 
 
@@ -189,7 +192,9 @@ def reds(cells: dict[int, str]) -> set[int]:
 
 @pytest.fixture(scope="module")
 def verdicts(
-    tmp_path_factory: pytest.TempPathFactory, small_chapter: NotebookNode
+    tmp_path_factory: pytest.TempPathFactory,
+    small_chapter: NotebookNode,
+    foreign_kernels: dict[str, str],
 ) -> Outcome:
     """All mutants and, by name, what one pytest run said of each cell of each copy."""
     if REAL_CHAPTER.exists():
@@ -203,7 +208,7 @@ def verdicts(
     copies |= {"untouched": chapter, "stripped outputs": stripped(chapter)}
     for name, notebook in copies.items():
         nbformat.write(shortened(notebook, needed), folder / f"{name}.ipynb")
-    return mutants, run_pytest(folder)
+    return mutants, run_pytest(folder, foreign_kernels)
 
 
 @pytest.mark.parametrize("name", [*CHANGES, *EDITS])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import copy
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -12,7 +14,7 @@ from nbformat import NotebookNode
 
 from tools import notebooks
 from tools.notebook_rules import stored_figures, violations
-from tools.repository import release_tag, repository_slug, repository_url
+from tools.repository import ROOT, release_tag, repository_slug, repository_url
 
 ADDRESS = "https://github.com/reader/fork"
 
@@ -47,6 +49,13 @@ def test_a_run_is_normal_and_a_second_run_changes_nothing(
     assert notebooks.main([str(chapter)]) == 0
     assert chapter.read_bytes() == first
     assert list(chapter.parent.iterdir()) == [chapter], "no temporary file is left"
+
+
+def test_other_kernels_of_that_name_do_not_matter(
+    chapter: Path, foreign_kernels: dict[str, str]
+) -> None:
+    command = [sys.executable, "-m", "tools.notebooks", str(chapter)]
+    subprocess.run(command, cwd=ROOT, env=foreign_kernels, check=True)
 
 
 def test_stored_figures_do_not_name_the_software(chapter: Path) -> None:
