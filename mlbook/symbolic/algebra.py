@@ -475,17 +475,23 @@ def _merged_summands(form: Expr) -> Expr:
 # ------------------------------------------------------------------ constraints
 
 
-def impose(expr: Expr, constraint: Sum, value: Expr) -> Expr:
+def impose(expr: Expr, constraint: Expr, value: Expr) -> Expr:
     """Use a known sum, such as sum_i alpha[i] y[i] = 0, wherever it occurs.
 
     Free indices of the constraint stand for any index: sum_j z[i, j] = 1 for every i.
     Returns the normal form of the result.
+
+    Raises
+    ------
+    ValueError
+        If the constraint is not a multiple of one simple sum, plus constants.
     """
-    ((v, low, high),) = constraint.limits
-    indices = {q for a in constraint.function.atoms(Indexed) for q in a.indices}
+    known, value = _solve_for_sum(constraint, sympify(value))
+    ((v, low, high),) = known.limits
+    indices = {q for a in known.function.atoms(Indexed) for q in a.indices}
     generic = sorted((q for q in indices if isinstance(q, Symbol) and q != v), key=str)
     wild = {q: Wild(q.name + "_w") for q in generic}
-    pattern = constraint.function.xreplace(wild)
+    pattern = known.function.xreplace(wild)
 
     def use(term: Sum) -> Expr:
         for limit in term.limits:
@@ -496,9 +502,9 @@ def impose(expr: Expr, constraint: Sum, value: Expr) -> Expr:
                            limit[0])
             if found is None:
                 continue
-            known = sympify(value).xreplace({q: found[w] for q, w in wild.items()})
+            result = value.xreplace({q: found[w] for q, w in wild.items()})
             limits = [q for q in term.limits if q != limit]
-            return Sum(constant * known, *limits) if limits else constant * known
+            return Sum(constant * result, *limits) if limits else constant * result
         return term
 
     form, before = normal_form(expr), None
@@ -506,6 +512,22 @@ def impose(expr: Expr, constraint: Sum, value: Expr) -> Expr:
         before = form
         form = normal_form(form.replace(lambda q: isinstance(q, Sum), use))
     return form
+
+
+def _solve_for_sum(constraint: Expr, value: Expr) -> tuple[Sum, Expr]:
+    """c * sum + rest = value as sum = (value - rest) / c."""
+    found: dict = {}
+    rest = S.Zero
+    for term in Add.make_args(normal_form(constraint)):
+        sums = [q for q in Mul.make_args(term) if isinstance(q, Sum)]
+        if len(sums) == 1 and len(sums[0].limits) == 1:
+            found[sums[0]] = found.get(sums[0], S.Zero) + term / sums[0]
+        else:
+            rest += term
+    if len(found) != 1 or rest.has(Sum):
+        raise ValueError(f"{constraint} is not a multiple of one simple sum")
+    ((known, coefficient),) = found.items()
+    return known, (value - rest) / coefficient
 
 
 def _match(expr: Expr, pattern: Expr, wilds: Iterable[Wild], index: Symbol):

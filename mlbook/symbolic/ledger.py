@@ -132,8 +132,9 @@ class Derivation:
               check_at: Mapping[Term, int] | None = None) -> Step:
         """left = right, from the facts in ``using``.
 
-        A fact about a name (w, m[t]) is substituted, a known sum or power is imposed, a
-        fact E[...] = ... is a moment. ``independent`` lists families of random
+        A fact about a name (w, m[t]) is substituted, for every index; a recursion, which
+        has the name on both sides, only for the entry it names. A known sum or power is
+        imposed, a fact E[...] = ... is a moment. ``independent`` lists families of random
         variables that are independent of each other. Only where no proof can be had,
         ``check_at`` ({n: 3, d: 2}) asks for a check at random points instead.
         """
@@ -364,31 +365,54 @@ def _symbolic_bounds(expr: Expr) -> bool:
 
 def _use(expr: Expr, using: Sequence[Equation], independent: Sequence) -> Expr:
     """Apply known facts, in the order given: names, then moments, then known sums."""
-    moments, sums, powers = [], [], []
+    names, moments, powers, sums = _sorted_facts(using)
+    expr = _replace_names(expr, names)
+    if expr.has(Expect):
+        families = [[q.symbol.label if isinstance(q, Array) else q.symbol
+                     for q in family] for family in independent]
+        rules = [(left.args[0], right) for left, right in moments]
+        expr = linear(expr, rules, families)
+    for left, right in powers:
+        expr = _replace_power(normal_form(expr), left, right)
+    for left, right in sums:
+        expr = impose(expr, left, right)
+    return expr
+
+
+def _sorted_facts(using: Sequence[Equation]) -> tuple[list, list, list, list]:
+    """Facts by what their left side is: names, moments, powers, sums."""
+    names: list = []
+    others: dict[type, list] = {Expect: [], Pow: [], Sum: []}
     for fact in using:
         if fact.relation != "=":
             raise ValueError(f"{fact} cannot be used in an equation")
         marks = _fresh(fact.left)
         left, right = fact.left.at(*marks), fact.right.at(*marks)
+        kinds = [kind for kind in (Expect, Pow) if isinstance(left, kind)]
+        kinds += [Sum] if left.has(Sum) else []
         if isinstance(left, (Symbol, Indexed, AppliedUndef)):
-            expr = replace_indexed(expr, left, right)
-        elif isinstance(left, Expect):
-            moments.append((left.args[0], right))
-        elif isinstance(left, Sum):
-            sums.append((left, right))
-        elif isinstance(left, Pow):
-            powers.append((left, right))
+            names.append((left, right))
+        elif kinds:
+            others[kinds[0]].append((left, right))
         else:
             raise ValueError(f"cannot use {fact}: its left side must be a name, a known "
                              "sum, a power or an expectation")
-    if expr.has(Expect) or moments:
-        families = [[q.symbol.label if isinstance(q, Array) else q.symbol
-                     for q in family] for family in independent]
-        expr = linear(expr, moments, families)
-    for left, right in powers:
-        expr = _replace_power(normal_form(expr), left, right)
-    for left, right in sums:
-        expr = impose(expr, left, right)
+    for kind, facts in others.items():
+        # the names are gone from the expression, so they must go from the facts too
+        pairs = [(_replace_names(left, names), _replace_names(right, names))
+                 for left, right in facts]
+        others[kind] = [new if new[0].has(kind) else old
+                        for new, old in zip(pairs, facts)]
+    return names, others[Expect], others[Pow], others[Sum]
+
+
+def _replace_names(expr: Expr, names: list) -> Expr:
+    for left, right in names:
+        if isinstance(left, Indexed) and right.has(left.base):
+            # a recursion: used once, for the very entry that it names
+            expr = expr.xreplace({left: right})
+        else:
+            expr = replace_indexed(expr, left, right)
     return expr
 
 

@@ -88,12 +88,17 @@ class Term:
         return Addition([(-1, self)])
 
     def __mul__(self, other: object) -> Term:
+        # Python reads -a * b as (-a) * b; on paper it is -(a b)
+        if isinstance(self, Addition) and self.is_negation:
+            return -(self.parts[0][1] * other)
         return Multiplication([self, as_term(other)])
 
     def __rmul__(self, other: object) -> Term:
         return Multiplication([as_term(other), self])
 
     def __truediv__(self, other: object) -> Term:
+        if isinstance(self, Addition) and self.is_negation:
+            return -(self.parts[0][1] / other)
         return Division(self, as_term(other))
 
     def __rtruediv__(self, other: object) -> Term:
@@ -240,6 +245,11 @@ class Addition(Term):
                 flat.append((sign, term))
         self.parts = flat
         self.shape = _common_shape((q for _, q in flat), "add")
+
+    @property
+    def is_negation(self) -> bool:
+        """Is this -a and nothing else?"""
+        return len(self.parts) == 1 and self.parts[0][0] < 0
 
     def at(self, *indices: Expr) -> Expr:
         return sympy.Add(*[sign * q.at(*indices) for sign, q in self.parts])
