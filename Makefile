@@ -21,6 +21,8 @@ BOOK_LOCK := requirements.txt requirements-mathjax.txt
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
+# The site must not be built while packages are being installed.
+.NOTPARALLEL:
 .PHONY: help book serve test test-site notebooks clean distclean
 
 help:

@@ -85,7 +85,7 @@ def redrawn(chapter: NotebookNode) -> Iterator[tuple[int, str, str]]:
                 new_code_cell(AFTER_DRAWING),
             ]
             plan += [(number, ""), (number, change), (number, "")]
-    notebooks.execute(probe, REAL_CHAPTER.parent)
+    notebooks.execute(probe, ROOT)
     for (number, change), cell in zip(plan, probe.cells, strict=True):
         figures = stored_figures(cell.outputs)
         if change and figures:
