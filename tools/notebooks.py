@@ -33,7 +33,7 @@ NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-SETUP_ID = "setup"
+SETUP_ID = "colab-setup"
 SETUP_SOURCE = '''\
 # Colab has no copy of the book's package: fetch the version of this page.
 import importlib.util
@@ -84,6 +84,7 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
         km=manager,
         timeout=CELL_TIMEOUT,
         record_timing=False,
+        extra_arguments=["--log-level=ERROR"],  # a kernel's remarks on its transport
         resources={"metadata": {"path": str(folder)}},
     )
     return client.execute()

@@ -56,7 +56,7 @@ def small_chapter() -> NotebookNode:
 
 @pytest.fixture(scope="module")
 def foreign_kernels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return an environment in which Jupyter finds a ``python3`` kernel that is none."""
+    """An environment in which Jupyter finds a ``python3`` kernel that is none."""
     folder = tmp_path_factory.mktemp("jupyter")
     kernel: Path = folder / "kernels" / "python3" / "kernel.json"
     kernel.parent.mkdir(parents=True)

@@ -95,6 +95,19 @@ def test_a_lawful_output_passes(text: str, chapter: NotebookNode) -> None:
     assert violations(chapter) == []
 
 
+def test_values_for_the_prose_are_output_too(chapter: NotebookNode) -> None:
+    data = {"application/papermill.record/text/plain": "0.3333333333333333"}
+    chapter.cells[2].outputs = [new_output("display_data", data=data)]
+    (found,) = violations(chapter)
+    assert "over-precise" in found
+
+
+def test_what_is_not_compared_is_refused(chapter: NotebookNode) -> None:
+    chapter.cells[2].outputs = [new_output("display_data", data={"image/jpeg": ""})]
+    (found,) = violations(chapter)
+    assert "image/jpeg is not compared" in found
+
+
 def test_standard_error_and_errors_are_named(chapter: NotebookNode) -> None:
     chapter.cells[2].outputs = [
         new_output("stream", name="stderr", text="Warning: overflow"),
@@ -141,7 +154,8 @@ def test_exercises(chapter: NotebookNode) -> None:
     assert violations(chapter) == ["exercise ex-2 has no solution"]
     chapter.cells.append(new_markdown_cell("::::{solution} ex-2\nDone.\n::::"))
     assert violations(chapter) == []
-    chapter.cells.append(new_markdown_cell("````{exercise}\n:class: x\n:label: a\n````"))
+    unlike = "````{exercise}\n:class: x\n:label: a\n````"
+    chapter.cells.append(new_markdown_cell(unlike))
     assert violations(chapter) == ["exercise a has no solution"]
     chapter.cells[-1].source = "```{solution} nowhere\n```"
     (found,) = violations(chapter)
