@@ -7,6 +7,7 @@ import pickle
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -200,7 +201,7 @@ assert not loaded, loaded
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        cwd=mlbook.__path__[0] + "/..",
+        cwd=Path(mlbook.__file__).parents[1],
         check=False,
     )
     assert done.returncode == 0, done.stderr

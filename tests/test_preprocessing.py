@@ -25,7 +25,7 @@ def test_as_scikit_learn(with_mean, with_std, weighted):
 
 
 def test_integers_are_not_truncated():
-    """[[5, 7]] with mean 4 and standard deviation 3 becomes [[1/3, 1]], not [[0, 1]]."""
+    """With mean 4 and standard deviation 3, [[5, 7]] is [[1/3, 1]], not [[0, 1]]."""
     scaler = StandardScaler().fit(np.array([[1, 1], [7, 7]]))
     assert (scaler.mean_.tolist(), scaler.scale_.tolist()) == ([4, 4], [3, 3])
     np.testing.assert_allclose(scaler.transform(np.array([[5, 7]])), [[1 / 3, 1]])
