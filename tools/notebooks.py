@@ -33,6 +33,14 @@ NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+# A failing cell, a dead kernel, a time-out, and a file that holds no valid notebook.
+REPORTED = (
+    CellExecutionError,
+    RuntimeError,
+    OSError,
+    ValueError,
+    nbformat.ValidationError,
+)
 SETUP_ID = "colab-setup"
 SETUP_SOURCE = '''\
 # Colab has no copy of the book's package: fetch the version of this page.
@@ -164,7 +172,7 @@ def run_chapter(path: Path) -> list[str]:
 def _report(path: Path) -> bool:
     try:
         broken = run_chapter(path)
-    except (CellExecutionError, OSError, ValueError, RuntimeError) as error:
+    except REPORTED as error:
         print(f"FAILED {path}: left as it was\n{error}", flush=True)
         return False
     print("\n  ".join([f"ran {path}", *broken]), flush=True)

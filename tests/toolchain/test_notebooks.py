@@ -79,6 +79,17 @@ def test_a_failing_cell_leaves_the_file_untouched(
     assert "ZeroDivisionError" in capfd.readouterr().out
 
 
+@pytest.mark.parametrize("text", ["no JSON", '{"nbformat": 4, "cells": [{}]}'])
+def test_a_file_that_holds_no_notebook_is_reported_and_kept(
+    text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "broken.ipynb"
+    path.write_text(text, encoding="utf-8")
+    assert notebooks.main([str(path)]) == 1
+    assert path.read_text(encoding="utf-8") == text
+    assert f"FAILED {path}: left as it was" in capfd.readouterr().out
+
+
 def test_what_is_no_notebook_is_named(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="missing.ipynb is no notebook"):
         notebooks.main([str(tmp_path / "missing.ipynb")])
