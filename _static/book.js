@@ -17,14 +17,18 @@ function makeReachable() {
   }
 }
 
-// Dropdowns print open and close again afterwards.
+// On paper everything folded is open, and ink is dark on white; afterwards as before.
 let opened = [];
+let theme = "";
 window.addEventListener("beforeprint", () => {
   opened = [...document.querySelectorAll("details:not([open])")];
   opened.forEach((box) => { box.open = true; });
+  theme = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
 });
 window.addEventListener("afterprint", () => {
   opened.forEach((box) => { box.open = false; });
+  document.documentElement.dataset.theme = theme;
 });
 
 window.addEventListener("load", () => {

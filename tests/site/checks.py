@@ -15,6 +15,9 @@ from xml.etree import ElementTree
 
 from bs4 import BeautifulSoup
 
+from tools.repository import ROOT
+
+BUILT = ROOT / "_build" / "html"
 # Pages that Sphinx makes by itself. They have no source and no place in the sitemap.
 GENERATED = {"404.html", "genindex.html", "index.html", "prf-prf.html", "search.html"}
 LOADING_LINKS = {

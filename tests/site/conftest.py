@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.site.checks import Site
-from tools.repository import ROOT, repository_slug
-
-BUILT = ROOT / "_build" / "html"
+from tests.site.checks import BUILT, Site
+from tools.repository import repository_slug
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
