@@ -40,7 +40,7 @@ _SCALAR_REPR = re.compile(r"\bnp\.(?:float|int|uint|complex|bool)\w*\(")
 _NBVAL_MARK = re.compile(r"(?:NBVAL|PYTEST_VALIDATE)_\w+")
 _NBVAL_TAG = re.compile(r"(?:nbval|pytest-validate)-|raises-exception")
 _DIRECTIVE = re.compile(
-    r"^ *[`:]{3,}\{(exercise|exercise-start|solution|solution-start)\} *(\S*)"
+    r"^ *[`:]{3,}\{(exercise|exercise-start|solution|solution-start)\} *(\S*)[^\n]*"
     r"((?:\n *:[\w-]+:.*)*)",
     re.MULTILINE,
 )

@@ -8,6 +8,7 @@ is left as it was and reported. A second run changes nothing.
 from __future__ import annotations
 
 import base64
+import multiprocessing
 import os
 import struct
 import sys
@@ -185,7 +186,9 @@ def main(arguments: list[str]) -> int:
     for path in paths:
         if path.suffix != ".ipynb" or not path.is_file():
             raise SystemExit(f"{path} is no notebook: expected an existing .ipynb file")
-    with ProcessPoolExecutor(PROCESSES) as processes:
+    # Fresh processes: a fork of one that runs threads, as pytest's are, may lock up.
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(PROCESSES, mp_context=fresh) as processes:
         succeeded = list(processes.map(_report, paths))
     return 0 if all(succeeded) else 1
 
