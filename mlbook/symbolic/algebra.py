@@ -17,7 +17,7 @@ Two conventions hold throughout:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import permutations, product
+from itertools import count, permutations, product
 
 from sympy import (
     Add,
@@ -110,7 +110,7 @@ def replace_indexed(expr: Expr, pattern: Expr, value: Expr) -> Expr:
     """
     expr, value = sympify(expr), sympify(value)
     if not isinstance(pattern, Indexed):
-        expr = rename_bound(expr, value.free_symbols)
+        expr = rename_bound(expr, value.free_symbols | pattern.free_symbols)
         return expr.xreplace({pattern: value})
     generic = [q for q in pattern.indices if isinstance(q, Symbol)]
     expr = rename_bound(expr, value.free_symbols - set(generic))
@@ -122,6 +122,8 @@ def replace_indexed(expr: Expr, pattern: Expr, value: Expr) -> Expr:
             and len(node.indices) == len(pattern.indices)
             and all(p in generic or p == q
                     for p, q in zip(pattern.indices, node.indices))
+            # K[i, i] stands for the diagonal only
+            and len(set(zip(pattern.indices, node.indices))) == len(set(pattern.indices))
         )
 
     def put(node: Expr) -> Expr:
@@ -153,37 +155,70 @@ def peel_last(expr: Expr, upper: Expr | None = None) -> Expr:
 # ----------------------------------------------------------- Kronecker's delta
 
 
-def _inside(index: Expr, low: Expr, high: Expr) -> bool | None:
-    """Is ``index`` in low..high? None: cannot be told.
+class _Ranges:
+    """Where indices lie: those summed over around the place, and the free ones.
 
-    A plain symbol that the bounds do not mention is inside by the module's convention.
+    A free index is assumed to lie in every range it meets; two are one too many. An
+    index that a sum further out binds lies in that sum's range and nowhere else.
     """
-    if (index - high).is_positive or (low - index).is_positive:
-        return False
-    if (high - index).is_nonnegative and (index - low).is_nonnegative:
-        return True
-    if index.is_Integer:
-        return True
-    if isinstance(index, Symbol) and not (low.has(index) or high.has(index)):
-        return True
-    return None
 
+    def __init__(self, assumed: dict | None = None, scope: dict | None = None) -> None:
+        self.assumed = {} if assumed is None else assumed
+        self.scope = scope or {}
 
-class _Ranges(dict):
-    """Which range each free index was assumed to lie in; two are one too many."""
+    def within(self, limits: Iterable[Tuple]) -> _Ranges:
+        """The same under a sum with these limits (innermost first, as SymPy has it)."""
+        inner = {v: (low, high) for v, low, high in reversed(tuple(limits))}
+        return _Ranges(self.assumed, {**self.scope, **inner})
 
     def assume(self, index: Expr, low: Expr, high: Expr) -> None:
-        if self.setdefault(index, (low, high)) != (low, high):
-            first = self[index]
+        if self.assumed.setdefault(index, (low, high)) != (low, high):
+            first = self.assumed[index]
             raise ValueError(
                 f"index {index} would have to lie in {first[0]}..{first[1]} and in "
                 f"{low}..{high}: give the two ranges different indices"
             )
 
+    def is_nonnegative(self, expr: Expr) -> bool:
+        """Proved for every value of the summation indices, each in its range."""
+        for v, pair in reversed(self.scope.items()):
+            slope = expr.diff(v)
+            if slope == 0:
+                continue
+            if pair is None or not (slope.is_positive or slope.is_negative):
+                return False
+            expr = expr.xreplace({v: pair[0] if slope.is_positive else pair[1]})
+        return expr.is_nonnegative is True
+
+    def counts(self, low: Expr, high: Expr) -> bool:
+        """Are there high - low + 1 terms, and not fewer than none?"""
+        if not self._is_bound(low, high):
+            return True  # sizes are large enough
+        return self.is_nonnegative(high - low + 1)
+
+    def inside(self, index: Expr, low: Expr, high: Expr) -> bool | None:
+        """Is ``index`` in low..high? None: cannot be told."""
+        if (index - high).is_positive or (low - index).is_positive:
+            return False
+        if self.is_nonnegative(high - index) and self.is_nonnegative(index - low):
+            return True
+        if self._is_bound(index, low, high):
+            return None
+        if index.is_Integer:
+            grows = [high.diff(q).is_positive for q in high.free_symbols]
+            return True if low.is_Integer and any(grows) and all(grows) else None
+        if isinstance(index, Symbol) and not (low.has(index) or high.has(index)):
+            return True
+        return None
+
+    def _is_bound(self, *exprs: Expr) -> bool:
+        return any(q in self.scope for expr in exprs for q in expr.free_symbols)
+
 
 def _absorb_delta(body: Expr, limits: list, ranges: _Ranges) -> tuple[Expr, list] | None:
     """Carry out one sum over an index that a Kronecker delta fixes; None: no such."""
     factors = Mul.make_args(body)
+    around = ranges.within(limits)
     for delta in factors:
         if not isinstance(delta, KroneckerDelta):
             continue
@@ -194,21 +229,13 @@ def _absorb_delta(body: Expr, limits: list, ranges: _Ranges) -> tuple[Expr, list
             (other,) = others
             if any(v in q.free_symbols for limit in limits for q in limit[1:]):
                 continue
-            own = [limit for limit in limits if other in limit[:1]]
-            if own:
-                # both indices are summed: they meet only over the same range
-                if tuple(own[0][1:]) != (low, high):
-                    continue
-            else:
-                if any(other.has(limit[0]) for limit in limits):
-                    continue
-                inside = _inside(other, low, high)
-                if inside is None:
-                    continue
-                if not inside:
-                    return S.Zero, []
-                if isinstance(other, Symbol):
-                    ranges.assume(other, low, high)
+            inside = around.inside(other, low, high)
+            if inside is None:
+                continue
+            if not inside:
+                return S.Zero, []
+            if isinstance(other, Symbol) and other not in around.scope:
+                ranges.assume(other, low, high)
             rest = Mul(*[q for q in factors if q is not delta])
             rest = rename_bound(rest, other.free_symbols).xreplace({v: other})
             return rest, [limit for limit in limits if limit[0] != v]
@@ -220,13 +247,16 @@ def collapse(expr: Expr, _ranges: _Ranges | None = None) -> Expr:
 
     Unlike ``normal_form`` it keeps the shape of the expression otherwise.
     """
+    if _ranges is None:
+        expr = _unshadow(expr)
     ranges = _Ranges() if _ranges is None else _ranges
     if isinstance(expr, Sum):
-        body = collapse(expr.function, ranges)
-        for limit in expr.limits:
+        body = collapse(expr.function, ranges.within(expr.limits))
+        for position, limit in enumerate(expr.limits):
+            around = ranges.within(expr.limits[position + 1:])
             terms = Add.make_args(expand(body, deep=False) if body.has(KroneckerDelta)
                                   else body)
-            body = Add(*[_sum_over(term, limit, ranges) for term in terms])
+            body = Add(*[_sum_over(term, limit, around) for term in terms])
         return body
     if _is_leaf(expr):
         return expr
@@ -236,7 +266,7 @@ def collapse(expr: Expr, _ranges: _Ranges | None = None) -> Expr:
 def _sum_over(term: Expr, limit: Tuple, ranges: _Ranges) -> Expr:
     v, low, high = limit
     constant, rest = term.as_independent(v, as_Add=False)
-    if rest == 1:
+    if rest == 1 and ranges.counts(low, high):
         return constant * (high - low + 1)
     done = _absorb_delta(rest, [limit], ranges)
     if done is not None:
@@ -250,13 +280,34 @@ def partial(expr: Expr, variable: Expr) -> Expr:
     Raises
     ------
     ValueError
-        If the entry's index would have to lie in two different ranges.
+        If the entry's index would have to lie in two different ranges, or if
+        ``variable`` is an index or a bound.
     """
     expr = sympify(expr)
     if not isinstance(variable, (Symbol, Indexed)):
         raise TypeError(f"cannot differentiate by {variable}: take a symbol or an entry")
     names = variable.free_symbols if isinstance(variable, Indexed) else {variable}
-    return collapse(rename_bound(expr, names).diff(variable))
+    expr = rename_bound(expr, names)
+    bounds = {q for node in expr.atoms(*BINDERS) for limit in node.limits
+              for bound in limit[1:] for q in bound.free_symbols}
+    indices = {q for node in expr.atoms(Indexed) for place in node.indices
+               for q in place.free_symbols}
+    if variable in bounds | indices:
+        raise ValueError(f"cannot differentiate by {variable}: it is an index or the "
+                         "bound of a sum")
+    return collapse(expr.diff(variable))
+
+
+def _unshadow(expr: Expr, around: frozenset = frozenset()) -> Expr:
+    """Rename an index that a sum further out binds as well."""
+    if isinstance(expr, BINDERS):
+        if around & set(expr.variables):
+            expr = rename_bound(expr, set(around))
+        inner = _unshadow(expr.function, around | set(expr.variables))
+        return expr.func(inner, *expr.limits)
+    if _is_leaf(expr):
+        return expr
+    return _rebuild(expr, (_unshadow(a, around) for a in expr.args))
 
 
 # ------------------------------------------------------------------ normal form
@@ -269,7 +320,32 @@ def normal_form(expr: Expr) -> Expr:
     constants go outside, Kronecker deltas are carried out. Equal expressions often
     (not always) get the same normal form, and the value never changes.
     """
-    return _normalise(sympify(expr), _Ranges())
+    return normal_form_under(expr, ())
+
+
+def normal_form_under(expr: Expr, bound: Iterable[Symbol]) -> Expr:
+    """The same for a part of an expression whose sums bind the indices ``bound``.
+
+    These are not free: nothing is assumed of where they lie.
+    """
+    scope: dict = dict.fromkeys(bound)
+    return _normalise(_with_dummies(sympify(expr)), _Ranges(scope=scope))
+
+
+def _with_dummies(expr: Expr) -> Expr:
+    """Every bound index by a name that occurs nowhere else."""
+    if _is_leaf(expr):
+        return expr
+    if not isinstance(expr, BINDERS):
+        return _rebuild(expr, map(_with_dummies, expr.args))
+    fresh: dict = {}
+    limits: list = []
+    # from the outermost in: a bound may mention only what stands outside it
+    for v, low, high in reversed(expr.limits):
+        low, high = low.xreplace(fresh), high.xreplace(fresh)
+        fresh[v] = Dummy(integer=True)
+        limits.insert(0, Tuple(fresh[v], low, high))
+    return expr.func(_with_dummies(expr.function).xreplace(fresh), *limits)
 
 
 def _normalise(expr: Expr, ranges: _Ranges) -> Expr:
@@ -295,7 +371,8 @@ def _distribute(expr: Expr, ranges: _Ranges) -> Expr:
     if _is_leaf(expr):
         return expr
     if isinstance(expr, Sum):
-        terms = Add.make_args(_expand(_distribute(expr.function, ranges)))
+        around = ranges.within(expr.limits)
+        terms = Add.make_args(_expand(_distribute(expr.function, around)))
         return Add(*[Sum(term, *expr.limits) for term in terms])
     if isinstance(expr, Product):
         return _normal_product(expr, ranges)
@@ -308,21 +385,30 @@ def _distribute(expr: Expr, ranges: _Ranges) -> Expr:
 
 def _normal_product(expr: Product, ranges: _Ranges) -> Expr:
     """A product over an index is left whole; only its index gets a canonical name."""
-    body = _normalise(expr.function, ranges)
+    around = ranges.within(expr.limits)
+    body = _normalise(expr.function, around)
     level, limits = _level(body), []
     for position, (v, low, high) in enumerate(expr.limits):
         new = Symbol(f"_s{level}_{position}", integer=True)
         body = body.xreplace({v: new})
         limits = [Tuple(q, *(r.xreplace({v: new}) for r in pair)) for q, *pair in limits]
         limits.append(Tuple(new, low, high))
+    if body.has(Sum):  # once more, now that the order cannot depend on old names
+        body = _normalise(body, ranges.within(limits))
     return Product(body, *limits)
 
 
 def _level(body: Expr) -> int:
-    """One more than the levels of canonical names that ``body`` already binds."""
-    used = [int(q.name[2:].split("_")[0]) for q in bound_symbols(body)
-            if q.name.startswith("_s")]
-    return max(used, default=-1) + 1
+    """The first level of canonical names above those bound in ``body``, and unused."""
+    bound = bound_symbols(body)
+    level = max(map(_level_of, bound), default=-1) + 1
+    free = {_level_of(q) for q in body.free_symbols - bound}
+    return next(k for k in count(level) if k not in free)
+
+
+def _level_of(symbol: Symbol) -> int:
+    name = symbol.name
+    return int(name[2:].split("_")[0]) if name.startswith("_s") else -1
 
 
 def _canonical_term(term: Expr, ranges: _Ranges):
@@ -335,7 +421,8 @@ def _canonical_term(term: Expr, ranges: _Ranges):
     for limit in limits:
         v, low, high = limit
         others = [q for q in limits if q is not limit]
-        if not body.has(v) and not any(q.has(v) for o in others for q in o[1:]):
+        if (not body.has(v) and not any(q.has(v) for o in others for q in o[1:])
+                and ranges.within(others).counts(low, high)):
             counted = body * (high - low + 1)
             return Sum(counted, *others) if others else counted
     if not limits:
@@ -404,7 +491,7 @@ def _name_canonically(body: Expr, limits: list, ranges: _Ranges):
         names = {limit[0]: Symbol(f"_s{level}_{k}", integer=True)
                  for k, limit in enumerate(chosen)}
         named = tuple(Tuple(*(q.xreplace(names) for q in limit)) for limit in chosen)
-        candidate = _renormalise_arguments(body.xreplace(names), ranges)
+        candidate = _renormalise_arguments(body.xreplace(names), ranges.within(named))
         key = (srepr(candidate), srepr(Tuple(*named)))
         if best is None or key < best[0]:
             best = (key, (candidate, named))
@@ -441,6 +528,7 @@ def identical(left: Expr, right: Expr) -> bool:
 
 def is_zero(expr: Expr) -> bool:
     """True only if ``expr`` is zero for every size, by proof."""
+    expr = _name_bases(sympify(expr))
     form = normal_form(expr)
     if form == 0:
         return True
@@ -448,6 +536,30 @@ def is_zero(expr: Expr) -> bool:
         return True
     fraction = numer(together(form))
     return fraction != form and normal_form(fraction) == 0
+
+
+def _name_bases(expr: Expr) -> Expr:
+    """Let one letter stand for a base such as 1 - eta*lam of a symbolic power.
+
+    Written out, (1 - a)^(t - 1) (1 - a) and (1 - a)^t have no common form. With b for
+    1 - a, hence a = 1 - b everywhere, they have. What is proved for every b other than
+    0 holds at 0 too, where both sides are defined, because they are continuous there.
+    """
+    for power in sorted(expr.atoms(Pow), key=str):
+        base = power.base
+        if not (isinstance(base, Add) and power.exp.free_symbols and expr.has(base)):
+            continue
+        bound = bound_symbols(expr)
+        symbols = [q for q in base.free_symbols - bound if not q.is_integer
+                   and not any(q in a.free_symbols for a in base.atoms(Indexed))]
+        for symbol in sorted(symbols, key=str):
+            slope = base.diff(symbol)
+            if slope != 0 and not slope.has(symbol) and not bound & base.free_symbols:
+                name = Dummy("base", real=True, nonzero=True)
+                value = symbol + (name - base) / slope
+                expr = expr.xreplace({symbol: expand(value)})
+                break
+    return expr
 
 
 def _merged_summands(form: Expr) -> Expr:
@@ -489,6 +601,7 @@ def impose(expr: Expr, constraint: Expr, value: Expr) -> Expr:
     known, value = _solve_for_sum(constraint, sympify(value))
     ((v, low, high),) = known.limits
     indices = {q for a in known.function.atoms(Indexed) for q in a.indices}
+    indices -= bound_symbols(known.function)
     generic = sorted((q for q in indices if isinstance(q, Symbol) and q != v), key=str)
     wild = {q: Wild(q.name + "_w") for q in generic}
     pattern = known.function.xreplace(wild)
@@ -497,12 +610,16 @@ def impose(expr: Expr, constraint: Expr, value: Expr) -> Expr:
         for limit in term.limits:
             if tuple(limit[1:]) != (low, high):
                 continue
+            if any(q.has(limit[0]) for other in term.limits for q in other[1:]):
+                continue  # a triangle is not the whole sum
             constant, rest = term.function.as_independent(limit[0], as_Add=False)
             found = _match(rest, pattern.xreplace({v: limit[0]}), wild.values(),
                            limit[0])
             if found is None:
                 continue
-            result = value.xreplace({q: found[w] for q, w in wild.items()})
+            names = set().union(*(q.free_symbols for q in found.values()), set())
+            result = rename_bound(value, names | set(term.variables)).xreplace(
+                {q: found[w] for q, w in wild.items()})
             limits = [q for q in term.limits if q != limit]
             return Sum(constant * result, *limits) if limits else constant * result
         return term
@@ -536,7 +653,7 @@ def _match(expr: Expr, pattern: Expr, wilds: Iterable[Wild], index: Symbol):
     found = expr.match(pattern)
     if found is None or any(q.has(index) for q in found.values()):
         return None
-    return found
+    return found if pattern.xreplace(found) == expr else None
 
 
 # -------------------------------------------------------------- solving, shaping
