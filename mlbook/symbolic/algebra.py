@@ -36,6 +36,7 @@ from sympy import (
     Symbol,
     Tuple,
     Wild,
+    denom,
     diff,
     expand,
     factorial,
@@ -728,7 +729,10 @@ def equal_by_induction(left: Expr, right: Expr, index: Symbol, first: int = 0) -
         if len(node.limits) == 1 and node.limits[0][2] == index:
             body = node.function
             ratio = powsimp(expand(body / body.subs(index, index - 1)))
-            if not ratio.has(node.limits[0][0]) and ratio not in ratios:
+            # D(t - 1) = 0 says something of r D(t - 1) only where r is finite
+            below = denom(together(ratio)).xreplace({index: _from(first + 1)})
+            finite = not below.has(_LATER) or below.is_nonzero
+            if finite and not ratio.has(node.limits[0][0]) and ratio not in ratios:
                 ratios.append(ratio)
     return any(is_zero(now - ratio * before) for ratio in ratios)
 
@@ -738,8 +742,32 @@ def _three_moments(claim: Expr, index: Symbol, first: int) -> tuple[Expr, Expr, 
     claim = sympify(claim)
     if index in bound_symbols(claim):
         raise ValueError(f"{index} is a summation index of the claim")
+    _refuse_short_sums(claim.xreplace({index: _from(first)}), _Ranges())
     base = claim.subs(index, Integer(first)).doit()
     return peel_last(claim, index), claim.subs(index, index - 1), base
+
+
+_LATER = Symbol("_later", integer=True, nonnegative=True)
+
+
+def _from(first: int) -> Expr:
+    """Any whole number from ``first`` on."""
+    return first + _LATER
+
+
+def _refuse_short_sums(expr: Expr, ranges: _Ranges) -> None:
+    """A sum over 3..t has fewer than none of t - 2 terms at t = 1: no induction."""
+    if isinstance(expr, BINDERS):
+        for position, (v, low, high) in enumerate(expr.limits):
+            around = ranges.within(expr.limits[position + 1:])
+            terms = high - low + 1
+            if terms.has(_LATER) and not around.is_nonnegative(terms):
+                low, high = (q.xreplace({_LATER: Integer(0)}) for q in (low, high))
+                raise ValueError("no induction: the first case has a sum over "
+                                 f"{v} = {low}..{high}")
+        ranges = ranges.within(expr.limits)
+    for arg in () if _is_leaf(expr) else expr.args:
+        _refuse_short_sums(arg, ranges)
 
 
 # ----------------------------------------------------------------- inequalities
@@ -756,7 +784,10 @@ def manifestly_nonnegative(expr: Expr, known: Iterable[Expr] = ()) -> bool:
         return True
     if any(is_zero(expr - k) for k in known):
         return True
-    if isinstance(expr, (Sum, Product)):
+    if isinstance(expr, BINDERS):
+        # what is known of one i says nothing of all of them, unless it is of a[i]
+        bare = [k.xreplace({a: Dummy() for a in k.atoms(Indexed)}) for k in known]
+        known = [k for k, b in zip(known, bare) if not b.has(*expr.variables)]
         return manifestly_nonnegative(expr.function, known)
     if isinstance(expr, (Add, Mul)):
         return all(manifestly_nonnegative(q, known) for q in expr.args)
@@ -769,7 +800,7 @@ def manifestly_nonnegative(expr: Expr, known: Iterable[Expr] = ()) -> bool:
 
 def _is_real(expr: Expr) -> bool:
     """Real for certain; SymPy itself does not look into sums."""
-    if isinstance(expr, (Sum, Product)):
+    if isinstance(expr, BINDERS):
         return _is_real(expr.function)
     if isinstance(expr, (Add, Mul)):
         return all(map(_is_real, expr.args))

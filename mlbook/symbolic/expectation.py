@@ -8,11 +8,12 @@ is linear and leaves constants alone. Moments and independence are given as rule
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 
-from sympy import Add, Expr, Function, Indexed, IndexedBase, Integer, Mul, Pow, S, Sum
+from sympy import Add, Dummy, Expr, Function, Indexed, IndexedBase, Integer, Mul, Pow, S, Sum
 from sympy import Symbol, sympify
 
-from mlbook.symbolic.algebra import normal_form
+from mlbook.symbolic.algebra import bound_symbols, normal_form_under, rename_bound
 
 
 class RandomVariable(Symbol):
@@ -35,6 +36,8 @@ class Expect(Function):
         return True if self.args[0].is_nonnegative else None
 
     def _eval_derivative(self, variable: Symbol) -> Expr:
+        if is_random(variable):  # it is averaged over: nothing of it is left
+            return S.Zero
         return Expect(self.args[0].diff(variable))
 
     def _latex(self, printer, exp=None) -> str:
@@ -90,25 +93,33 @@ def linear(expr: Expr, moments: Iterable[tuple[Expr, Expr]] = (),
     """
     families = [set().union(*(_family(sympify(q)) for q in family))
                 for family in independent]
+    for one, other in combinations(families, 2):
+        if one & other:
+            raise ValueError(f"{', '.join(sorted(one & other))} is in two families that "
+                             "are said to be independent of each other")
     rules = [(sympify(pattern), sympify(value)) for pattern, value in moments]
     expr = sympify(expr)
     for _ in range(20):
-        new = expr.replace(lambda q: isinstance(q, Expect),
-                           lambda q: _expand_one(q.args[0], rules, families))
+        bound = bound_symbols(expr)
+        new = expr.replace(
+            lambda q: isinstance(q, Expect),
+            lambda q: _expand_one(q.args[0], rules, families, bound))
         if new == expr:
             return new
         expr = new
     raise ValueError("the moments given refer to each other in a circle")
 
 
-def _expand_one(inner: Expr, rules: list, families: list) -> Expr:
+def _expand_one(inner: Expr, rules: list, families: list, bound: set) -> Expr:
+    """E of an expression that may stand under sums over the indices ``bound``."""
     result = S.Zero
-    for term in Add.make_args(normal_form(inner)):
+    for term in Add.make_args(normal_form_under(inner, bound)):
         factors = Mul.make_args(term)
         constant = Mul(*[q for q in factors if not is_random(q)])
         varying = [q for q in factors if is_random(q)]
         if len(varying) == 1 and isinstance(varying[0], Sum):
-            body = _expand_one(varying[0].function, rules, families)
+            inside = bound | set(varying[0].variables)
+            body = _expand_one(varying[0].function, rules, families, inside)
             result += constant * Sum(body, *varying[0].limits)
         else:
             result += constant * _expect_product(varying, rules, families)
@@ -153,7 +164,11 @@ def _moment(factors: list[Expr], rules: list) -> Expr:
     for pattern, value in rules:
         found = _bind(_unit_factors(Mul.make_args(pattern)), units)
         if found is not None:
-            return value.xreplace(found)
+            names = set().union(*(q.free_symbols for q in found.values()), set())
+            # a fresh name first: the exchange of indices is simultaneous
+            fresh = {p: Dummy(integer=True) for p in found}
+            value = rename_bound(value, names | set(found)).xreplace(fresh)
+            return value.xreplace({fresh[p]: q for p, q in found.items()})
     return Expect(Mul(*factors))
 
 
