@@ -136,6 +136,15 @@ def test_adam_on_a_constant_gradient_moves_by_the_learning_rate():
     np.testing.assert_allclose(path, -0.001 * np.arange(1, 101), rtol=1e-7)
 
 
+def test_first_step_by_hand():
+    """m_hat = g and v_hat = g^2 at t = 1, so the step is 0.1 * 2 / (2 + 0.5)."""
+    optimizer, w = Adam(learning_rate=0.1, epsilon=0.5), np.zeros(1)
+    optimizer.step(w, [2.0])
+    assert w[0] == pytest.approx(-0.08, rel=1e-14)
+    assert optimizer.m[0] == pytest.approx(0.2) and optimizer.t == 1
+    assert optimizer.v[0] == pytest.approx(0.004)
+
+
 @given(
     npst.arrays(
         float,
