@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from sympy import Dummy, Expr, Indexed, Pow, Sum, Symbol, Wild, sympify
+from sympy import Dummy, Expr, Indexed, Pow, Sum, Symbol, Wild, factor, sympify
 from sympy.core.function import AppliedUndef
 
 from mlbook.symbolic.algebra import (
@@ -50,10 +50,10 @@ class DerivationError(AssertionError):
 class Step(Equation):
     """One line of a ledger: an equation, its reason and its evidence."""
 
-    def __init__(self, left: Term, right: Term, relation: str, number: int, reason: str,
-                 kind: str, evidence: list, gap: Term | None = None) -> None:
+    def __init__(self, left: Term, right: Term, relation: str, title: str, number: int,
+                 reason: str, kind: str, evidence: list, gap: Term | None = None) -> None:
         super().__init__(left, right, relation)
-        self.number, self.reason = number, reason
+        self.title, self.number, self.reason = title, number, reason
         self.kind, self.evidence, self.gap = kind, evidence, gap
 
     def shown_evidence(self, style: str) -> str:
@@ -165,14 +165,14 @@ class Derivation:
                recursion: Equation | None = None, start: Equation | None = None) -> Step:
         """left = right for every whole ``on``, by induction.
 
-        With ``recursion`` (left[t] in terms of left[t - 1]) and ``start`` (left[0]) the
-        right side is proved to solve the recursion; without them both sides are
-        expressions and their difference is shown to stay zero.
+        With ``recursion`` (left[t] in terms of left[t - 1]) the right side is proved to
+        solve it from ``start`` (left[0] = ..., or left[0] as it stands if there is
+        none); without it both sides are expressions whose difference stays zero.
         """
         left, right = as_term(left), as_term(right)
         t = on.symbol
-        if (recursion is None) != (start is None):
-            raise ValueError("a recursion needs its start, and a start its recursion")
+        if recursion is None and start is not None:
+            raise ValueError("a start needs its recursion")
         if recursion is None:
             holds = equal_by_induction(left.meaning, right.meaning, t)
             claim = left.meaning - right.meaning
@@ -182,10 +182,12 @@ class Derivation:
                 raise ValueError(f"the recursion is for {recursion.left}, not {left}")
             self._refuse_lost_randomness(left, right)
             before = now.subs(t, t - 1)
-            first = start.left.meaning.indices[-1]
+            begin = now.subs(t, 0) if start is None else start.left.meaning
+            first = int(begin.indices[-1])
+            value = begin if start is None else start.right.meaning
             rule = recursion.right.meaning
             holds = solves_recursion(right.meaning, lambda q: rule.xreplace({before: q}),
-                                     t, start.right.meaning, int(first))
+                                     t, value, first)
             claim = right.meaning - rule.xreplace(
                 {before: right.meaning.subs(t, t - 1)})
         if not holds:
@@ -290,8 +292,8 @@ class Derivation:
              evidence: list, gap: Term | None = None) -> Step:
         if not reason:
             raise ValueError("every step gives its reason")
-        step = Step(as_term(left), as_term(right), relation, len(self.steps) + 1, reason,
-                    kind, evidence, gap)
+        step = Step(as_term(left), as_term(right), relation, self.title,
+                    len(self.steps) + 1, reason, kind, evidence, gap)
         self.steps.append(step)
         return step
 
@@ -311,10 +313,14 @@ class Derivation:
     def _cite(self, using: Sequence[Equation]) -> list:
         if not using:
             return []
-        steps = sorted({q.number for q in using if isinstance(q, Step)
-                        and q in self.steps})
-        others = [q for q in using if not isinstance(q, Step) or q not in self.steps]
-        return [", using ", *_listed([f"({k})" for k in steps] + others)]
+        own = [q for q in using if q in self.steps]
+        cited = [f"({k})" for k in sorted({q.number for q in own})]
+        for fact in using:
+            if isinstance(fact, Step) and fact not in own:
+                cited.append(f"({fact.number}) of {fact.title}")
+            elif fact not in own:
+                cited.append(fact)
+        return [", using ", *_listed(cited)]
 
     def _difference(self, left: Term, right: Term, using: Sequence[Equation],
                     independent: Sequence) -> Expr:
@@ -325,7 +331,7 @@ class Derivation:
 
     def _explain(self, left: Term, right: Term, gap: Expr) -> str:
         message = (f"step ({len(self.steps) + 1}) does not follow: {left} minus {right} "
-                   f"is {readable(normal_form(gap))}, not 0")
+                   f"is {readable(_tidy(normal_form(gap)))}, not 0")
         rng = np.random.default_rng(0)
         form = normal_form(gap)
         try:
@@ -364,7 +370,7 @@ def _symbolic_bounds(expr: Expr) -> bool:
 
 
 def _use(expr: Expr, using: Sequence[Equation], independent: Sequence) -> Expr:
-    """Apply known facts, in the order given: names, then moments, then known sums."""
+    """Apply known facts: names, then moments, then powers, then known sums."""
     names, moments, powers, sums = _sorted_facts(using)
     expr = _replace_names(expr, names)
     if expr.has(Expect):
@@ -407,12 +413,20 @@ def _sorted_facts(using: Sequence[Equation]) -> tuple[list, list, list, list]:
 
 
 def _replace_names(expr: Expr, names: list) -> Expr:
-    for left, right in names:
-        if isinstance(left, Indexed) and right.has(left.base):
-            # a recursion: used once, for the very entry that it names
-            expr = expr.xreplace({left: right})
-        else:
-            expr = replace_indexed(expr, left, right)
+    """Put in what the names stand for, in whatever order the facts come."""
+    used: set[int] = set()
+    for _ in range(len(names) + 1):
+        before = expr
+        for position, (left, right) in enumerate(names):
+            if isinstance(left, Indexed) and right.has(left.base):
+                # a recursion: used once, for the very entry that it names
+                if position not in used and expr.has(left):
+                    used.add(position)
+                    expr = expr.xreplace({left: right})
+            else:
+                expr = replace_indexed(expr, left, right)
+        if expr == before:
+            break
     return expr
 
 
@@ -428,6 +442,11 @@ def _replace_power(expr: Expr, power: Pow, value: Expr) -> Expr:
         return value.xreplace({back[w]: found[w.name] for w in back})
 
     return expr.replace(pattern, put) if wild else expr.xreplace({power: value})
+
+
+def _tidy(expr: Expr) -> Expr:
+    """A short formula in factors; a long one, or one with sums, as it is."""
+    return expr if expr.has(Sum) or expr.count_ops() > 60 else factor(expr)
 
 
 def readable(expr: Expr) -> str:
