@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sympy import IndexedBase, sympify
+from sympy import Dummy, IndexedBase, sympify
 
 from mlbook.symbolic.notation import Array, Scalar, Term, as_term
-from mlbook.symbolic.numeric import evaluate
+from mlbook.symbolic.numeric import evaluate, unknowns
 
 
 class Disagreement(AssertionError):
@@ -74,6 +74,11 @@ def agree(formula: object, implementation: Callable, arguments: Sequence[Term], 
     ranges = {as_term(k).symbol: v for k, v in (ranges or {}).items()}
     if trials < 1:
         raise ValueError(f"trials must be at least 1, got {trials}")
+    for key, (low, high) in sizes.items():
+        if not 1 <= low <= high:
+            raise ValueError(f"sizes of {key}: expected 1 <= smallest <= largest, got "
+                             f"{low} and {high}")
+    _refuse_unknown(formula, arguments, sizes, ranges)
     name = name or f"{implementation.__module__}.{implementation.__qualname__}"
     rng = np.random.default_rng(random_state)
     largest = 0.0
@@ -98,6 +103,22 @@ def agree(formula: object, implementation: Callable, arguments: Sequence[Term], 
     shown = ", ".join(f"{k} = {low} to {high}" if low < high else f"{k} = {low}"
                       for k, (low, high) in sizes.items())
     return Agreement(name, trials, shown, largest, tolerance)
+
+
+def _refuse_unknown(formula: Term, arguments: Sequence[Term], sizes: Mapping,
+                    ranges: Mapping) -> None:
+    """Every name in the formula needs a value, and every range a name."""
+    keys = {q.symbol for q in arguments}
+    entry = formula.at(*(Dummy(integer=True) for _ in formula.shape))
+    missing = unknowns(entry) - keys - set(sizes)
+    missing = sorted(str(getattr(q, "label", q)) for q in missing
+                     if not isinstance(q, Dummy))
+    if missing:
+        raise ValueError(f"the formula depends on {', '.join(missing)}: neither an "
+                         "argument nor one of the sizes")
+    unused = sorted(str(getattr(q, "label", q)) for q in set(ranges) - keys)
+    if unused:
+        raise ValueError(f"ranges for {', '.join(unused)}, which is not an argument")
 
 
 def _draw(argument: Term, values: dict, interval: tuple[float, float] | None,

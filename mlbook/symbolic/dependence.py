@@ -66,11 +66,15 @@ def overlap(name: Name, other: Name) -> bool:
 
 
 def ahead_of(start: Iterable[tuple[Name, float]], pairs: list[Pair]) -> dict:
-    """Every name reached from ``start``, and how far ahead its index may be."""
+    """Every name reached from ``start``, and how far ahead its index may be.
+
+    All that lies ahead counts alike (inf), so that the search ends.
+    """
     found: dict = {}
     waiting = list(start)
     while waiting:
         name, offset = waiting.pop()
+        offset = inf if offset > 0 else offset
         if found.get(_key(name), -inf) >= offset:
             continue
         found[_key(name)] = offset

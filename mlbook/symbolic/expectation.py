@@ -64,6 +64,8 @@ def is_random(expr: Expr) -> bool:
         return False
     if isinstance(expr, RandomVariable):
         return True
+    if isinstance(expr, IndexedBase):
+        return is_random(expr.label)
     if isinstance(expr, Indexed):
         return is_random(expr.base.label) or any(map(is_random, expr.indices))
     return any(map(is_random, expr.args))

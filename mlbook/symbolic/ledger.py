@@ -18,9 +18,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
-from sympy import Dummy, Expr, Indexed, Pow, Sum, Symbol, Wild, factor, sympify
+from sympy import (
+    Dummy,
+    Expr,
+    Indexed,
+    IndexedBase,
+    Pow,
+    Sum,
+    Symbol,
+    Wild,
+    factor,
+    sympify,
+)
 from sympy.core.function import AppliedUndef
 
 from mlbook.symbolic.algebra import (
@@ -31,12 +43,22 @@ from mlbook.symbolic.algebra import (
     is_zero,
     manifestly_nonnegative,
     normal_form,
+    rename_bound,
     replace_indexed,
     solves_recursion,
     stationary_point,
 )
-from mlbook.symbolic.expectation import Expect, is_random, linear
-from mlbook.symbolic.notation import Array, Equation, Partial, Scalar, Term, as_term
+from mlbook.symbolic.dependence import common, hides, is_circular, is_name, overlap
+from mlbook.symbolic.expectation import Expect, RandomVariable, is_random, linear
+from mlbook.symbolic.notation import (
+    Application,
+    Array,
+    Equation,
+    Partial,
+    Scalar,
+    Term,
+    as_term,
+)
 from mlbook.symbolic.numeric import evaluate, random_values
 
 DEFINITION, GIVEN, SUBSTITUTED = "definition", "given", "substituted"
@@ -55,6 +77,7 @@ class Step(Equation):
         super().__init__(left, right, relation)
         self.title, self.number, self.reason = title, number, reason
         self.kind, self.evidence, self.gap = kind, evidence, gap
+        self.conditional = False  # does it hold only for values put in by substitute()?
 
     def shown_evidence(self, style: str) -> str:
         """The evidence as text; formulas in it as LaTeX between dollars, or as text."""
@@ -107,16 +130,18 @@ class Derivation:
 
     def define(self, left: object, right: object, reason: str) -> Step:
         """A new name for an expression; an old name or a formula is refused."""
-        left = as_term(left)
-        name = left.at(*_fresh(left))
-        if not isinstance(name, (Symbol, Indexed, AppliedUndef)):
+        left, right = as_term(left), as_term(right)
+        name, meaning = _sides(left, right)
+        if not is_name(name):
             raise ValueError(f"{left} is not a name: an equation that is assumed is "
                              "given(), one that follows is proved")
-        if any(str(q.left) == str(left) and q.kind == DEFINITION for q in self.steps):
-            raise ValueError(f"{left} is defined already")
-        if str(left) == str(right):
-            raise ValueError(f"{left} cannot be defined by itself")
-        self._refuse_lost_randomness(left, as_term(right))
+        for step in self._naming(DEFINITION, GIVEN):
+            if overlap(_sides(step.left, step.right)[0], name):
+                raise ValueError(f"{left} is not a new name: see step ({step.number})")
+        if is_circular([*self._meanings(), (name, meaning)]):
+            raise ValueError(f"{left} cannot be defined by itself, and {right} rests on "
+                             "it")
+        self._refuse_lost_randomness(left, right)
         return self._add(left, right, "=", reason, DEFINITION, [DEFINITION])
 
     def given(self, left: object, right: object, reason: str,
@@ -139,6 +164,7 @@ class Derivation:
         ``check_at`` ({n: 3, d: 2}) asks for a check at random points instead.
         """
         left, right = as_term(left), as_term(right)
+        self._refuse_dependence(independent)
         gap = self._difference(left, right, using, independent)
         if is_zero(gap):
             return self._proved(left, right, reason, using, gap, independent)
@@ -158,7 +184,7 @@ class Derivation:
         if last.relation != "=":
             raise ValueError(f"step ({last.number}) is an inequality: use prove()")
         step = self.prove(last.right, right, reason, using, independent, check_at)
-        step.left = last.left
+        step.left, step.conditional = last.left, last.conditional
         return step
 
     def induct(self, left: object, right: object, reason: str, on: Scalar,
@@ -173,6 +199,9 @@ class Derivation:
         t = on.symbol
         if recursion is None and start is not None:
             raise ValueError("a start needs its recursion")
+        facts = [q for q in (recursion, start) if q is not None]
+        for fact in facts:
+            _refuse_inequality(fact)
         if recursion is None:
             holds = equal_by_induction(left.meaning, right.meaning, t)
             claim = left.meaning - right.meaning
@@ -180,9 +209,16 @@ class Derivation:
             now = recursion.left.meaning
             if left.meaning != now:
                 raise ValueError(f"the recursion is for {recursion.left}, not {left}")
+            if not isinstance(now, Indexed) or now.indices[-1] != t:
+                raise ValueError(f"expected a recursion for an entry [{on}], got one for "
+                                 f"{left}")
             self._refuse_lost_randomness(left, right)
             before = now.subs(t, t - 1)
             begin = now.subs(t, 0) if start is None else start.left.meaning
+            if not (isinstance(begin, Indexed) and begin.indices[-1].is_Integer
+                    and now.xreplace({t: begin.indices[-1]}) == begin):
+                raise ValueError(f"the start must be an entry such as "
+                                 f"{now.subs(t, 0)}, got {start.left}")
             first = int(begin.indices[-1])
             value = begin if start is None else start.right.meaning
             rule = recursion.right.meaning
@@ -195,22 +231,22 @@ class Derivation:
                 f"step ({len(self.steps) + 1}) does not follow by induction on {on}: "
                 f"the base or the step fails; the claim was {left} = {right}, and "
                 f"what should vanish is {readable(normal_form(claim))}")
-        facts = [q for q in (recursion, start) if q is not None]
         evidence = ["proved for every ", on, ", by induction", *self._cite(facts)]
         return self._add(left, right, "=", reason, PROVED, evidence)
 
     def differentiate(self, of: Equation, variable: Term, right: object,
                       reason: str, using: Sequence[Equation] = ()) -> Step:
         """The partial derivative of the right side of ``of``."""
-        left = Partial(of.right, variable, of.left)
-        step = self.prove(left, right, reason, using)
-        return step
+        _refuse_inequality(of)
+        return self.prove(Partial(of.right, variable, of.left), right, reason, using)
 
     def stationary(self, of: Equation, variable: Term, right: object,
                    reason: str, using: Sequence[Equation] = ()) -> Step:
         """The one place where the derivative of the right side of ``of`` vanishes."""
+        _refuse_inequality(of)
         right = as_term(right)
         marks = _fresh(variable)
+        self._refuse_hidden(of.right, variable)
         root = stationary_point(of.right.meaning, variable.at(*marks))
         gap = _use(root - right.at(*marks), using, ())
         if not is_zero(gap):
@@ -220,14 +256,26 @@ class Derivation:
         return self._proved(variable, right, reason, using, of.right.at(), ())
 
     def substitute(self, values: Mapping[Term, object], reason: str) -> Step:
-        """Let the machine put values into the right side of the last step."""
+        """Let the machine put values into the right side of the last step, all at once.
+
+        The result holds where the names have these values. It cannot be used as a fact
+        elsewhere, unless all of the values are known from earlier steps.
+        """
         last = self._last()
         result = last.right.meaning
-        for name, value in values.items():
-            result = replace_indexed(result, as_term(name).meaning,
-                                     as_term(value).meaning)
+        pairs = [(as_term(k).meaning, as_term(v).meaning) for k, v in values.items()]
+        marks = [_stand_in(name, k) for k, (name, _) in enumerate(pairs)]
+        for (name, _), mark in zip(pairs, marks):
+            result = replace_indexed(result, name, mark)
+        for (_, value), mark in zip(pairs, marks):
+            result = replace_indexed(result, mark, value)
+        facts = [_sides(q.left, q.right) for q in self._naming() if not q.conditional]
         evidence = [f"{SUBSTITUTED} in ({last.number})"]
-        return self._add(last.left, result, last.relation, reason, SUBSTITUTED, evidence)
+        step = self._add(last.left, result, last.relation, reason, SUBSTITUTED, evidence)
+        step.conditional = last.conditional or any(
+            not any(is_zero(replace_indexed(name, *fact) - value) for fact in facts)
+            for name, value in pairs)
+        return step
 
     def bound(self, left: object, right: object, reason: str, gap: object,
               relation: str = "<=", using: Sequence[Equation] = ()) -> Step:
@@ -238,9 +286,13 @@ class Derivation:
         left, right, gap = as_term(left), as_term(right), as_term(gap)
         if relation not in ("<=", ">="):
             raise ValueError(f"relation {relation!r}: expected '<=' or '>='")
+        for fact in using:
+            _refuse_conditional(fact)
         larger, smaller = (right, left) if relation == "<=" else (left, right)
         positive = [q.left.meaning - q.right.meaning for q in using
                     if q.relation in (">", ">=")]
+        positive += [q.right.meaning - q.left.meaning for q in using
+                     if q.relation in ("<", "<=")]
         facts = [q for q in using if q.relation == "="]
         difference = self._difference(larger - smaller, gap, facts, ())
         if not is_zero(difference):
@@ -275,6 +327,34 @@ class Derivation:
         return "\n".join(step._repr_markdown_() for step in self.steps)
 
     # -- inside
+
+    def _meanings(self) -> list:
+        """Names and what the ledger says they are."""
+        return [_sides(q.left, q.right) for q in self._naming(DEFINITION, GIVEN)]
+
+    def _naming(self, *kinds: str) -> list[Step]:
+        """The steps (of these kinds) that say what a name is."""
+        return [q for q in self.steps if q.relation == "="
+                and (q.kind in kinds or not kinds)
+                and isinstance(q.left, (Scalar, Array, Application))
+                and is_name(q.left.at(*_fresh(q.left)))]
+
+    def _refuse_hidden(self, inner: Term, variable: Term) -> None:
+        """The derivative of L by w is not 0 if L is defined through w."""
+        entry = variable.at(*_fresh(variable))
+        hidden = hides(inner.at(), entry, self._meanings())
+        if hidden is not None:
+            raise ValueError(f"{hidden} depends on {variable} by an earlier step: write "
+                             f"out what it stands for before differentiating")
+
+    def _refuse_dependence(self, independent: Sequence) -> None:
+        """What is defined through the same random variable is not independent."""
+        families = [[_random_name(q) for q in family] for family in independent]
+        for one, other in combinations(families, 2):
+            shared = sorted(str(q) for q in common(one, other, self._meanings())
+                            if isinstance(q, (Symbol, IndexedBase)) and is_random(q))
+            if shared:
+                raise ValueError(f"not independent: both families rest on {shared[0]}")
 
     @staticmethod
     def _refuse_lost_randomness(left: Term, right: Term) -> None:
@@ -326,6 +406,8 @@ class Derivation:
                     independent: Sequence) -> Expr:
         if right.shape and right.shape != left.shape:
             raise ValueError(f"{left} has shape {left.shape}, {right} has {right.shape}")
+        for node in [*_partials(left), *_partials(right)]:
+            self._refuse_hidden(node.inner, node.variable)
         marks = _fresh(left)
         return _use(left.at(*marks) - right.at(*marks), using, independent)
 
@@ -335,7 +417,8 @@ class Derivation:
         rng = np.random.default_rng(0)
         form = normal_form(gap)
         try:
-            off = float(evaluate(form, random_values([form], {}, rng)))
+            with np.errstate(all="ignore"):
+                off = float(evaluate(form, random_values([form], {}, rng)))
         except (TypeError, KeyError, IndexError, ValueError):
             return message
         if abs(off) < 1e-9:
@@ -348,8 +431,13 @@ class Derivation:
         form = normal_form(gap)
         for _ in range(20):
             values = random_values([form], sizes, rng)
-            size = sum(abs(float(evaluate(q, values))) for q in form.as_ordered_terms())
-            off = float(evaluate(form, values))
+            try:
+                off = float(evaluate(form, values))
+                size = sum(abs(float(evaluate(q, values)))
+                           for q in form.as_ordered_terms())
+            except ValueError as error:
+                raise DerivationError(f"{left} = {right} cannot be checked: {error}; "
+                                      "declare what is positive") from error
             if not abs(off) <= 1e-9 * (1 + size):
                 raise DerivationError(self._explain(left, right, gap))
 
@@ -358,6 +446,37 @@ def _listed(items: Sequence) -> list:
     """a, b and c."""
     marks = [", "] * (len(items) - 2) + [" and "] * (len(items) > 1)
     return [q for pair in zip(items, [*marks, ""]) for q in pair]
+
+
+def _sides(left: Term, right: Term) -> tuple[Expr, Expr]:
+    """Both sides in coordinates, at the same indices."""
+    marks = _fresh(left)
+    return left.at(*marks), right.at(*marks)
+
+
+def _stand_in(name: Expr, number: int) -> Expr:
+    """A name for a name, so that several can be exchanged for each other at once."""
+    kind = RandomVariable if is_random(name) else Symbol
+    symbol = kind(f"_put{number}", real=True)
+    return IndexedBase(symbol)[name.indices] if isinstance(name, Indexed) else symbol
+
+
+def _random_name(term: Term) -> Expr:
+    if not isinstance(term, (Array, Scalar)):
+        raise TypeError(f"{term} is not a name: independent= takes random variables")
+    return term.symbol
+
+
+def _partials(term: Term) -> list[Partial]:
+    """Every derivative inside a formula."""
+    found = [term] if isinstance(term, Partial) else []
+    for value in vars(term).values():
+        parts = value if isinstance(value, (list, tuple)) else [value]
+        for part in parts:
+            part = part[-1] if isinstance(part, tuple) else part
+            if isinstance(part, Term) and part is not term:
+                found += _partials(part)
+    return found
 
 
 def _fresh(term: Term) -> list[Symbol]:
@@ -374,8 +493,8 @@ def _use(expr: Expr, using: Sequence[Equation], independent: Sequence) -> Expr:
     names, moments, powers, sums = _sorted_facts(using)
     expr = _replace_names(expr, names)
     if expr.has(Expect):
-        families = [[q.symbol.label if isinstance(q, Array) else q.symbol
-                     for q in family] for family in independent]
+        families = [[getattr(q.symbol, "label", q.symbol) for q in family]
+                    for family in independent]
         rules = [(left.args[0], right) for left, right in moments]
         expr = linear(expr, rules, families)
     for left, right in powers:
@@ -385,13 +504,24 @@ def _use(expr: Expr, using: Sequence[Equation], independent: Sequence) -> Expr:
     return expr
 
 
+def _refuse_inequality(fact: Equation) -> None:
+    if fact.relation != "=":
+        raise ValueError(f"{fact} cannot be used as an equation")
+
+
+def _refuse_conditional(fact: Equation) -> None:
+    if isinstance(fact, Step) and fact.conditional:
+        raise ValueError(f"step ({fact.number}) holds only for the values that were "
+                         "substituted: it cannot be used as a fact")
+
+
 def _sorted_facts(using: Sequence[Equation]) -> tuple[list, list, list, list]:
     """Facts by what their left side is: names, moments, powers, sums."""
     names: list = []
     others: dict[type, list] = {Expect: [], Pow: [], Sum: []}
     for fact in using:
-        if fact.relation != "=":
-            raise ValueError(f"{fact} cannot be used in an equation")
+        _refuse_inequality(fact)
+        _refuse_conditional(fact)
         marks = _fresh(fact.left)
         left, right = fact.left.at(*marks), fact.right.at(*marks)
         kinds = [kind for kind in (Expect, Pow) if isinstance(left, kind)]
@@ -420,6 +550,7 @@ def _replace_names(expr: Expr, names: list) -> Expr:
         for position, (left, right) in enumerate(names):
             if isinstance(left, Indexed) and right.has(left.base):
                 # a recursion: used once, for the very entry that it names
+                expr = rename_bound(expr, left.free_symbols | right.free_symbols)
                 if position not in used and expr.has(left):
                     used.add(position)
                     expr = expr.xreplace({left: right})
@@ -439,7 +570,11 @@ def _replace_power(expr: Expr, power: Pow, value: Expr) -> Expr:
     pattern = power.xreplace(wild)
 
     def put(**found: Expr) -> Expr:
-        return value.xreplace({back[w]: found[w.name] for w in back})
+        names = set().union(*(q.free_symbols for q in found.values()), set())
+        # a fresh name first: the exchange of indices is simultaneous
+        fresh = {q: Dummy(integer=True) for q in generic}
+        result = rename_bound(value, names | generic).xreplace(fresh)
+        return result.xreplace({fresh[back[w]]: found[w.name] for w in back})
 
     return expr.replace(pattern, put) if wild else expr.xreplace({power: value})
 
@@ -457,7 +592,7 @@ def readable(expr: Expr) -> str:
                    + [f"i{k}" for k in range(99)])
     machine = sorted({q for q in expr.atoms(Symbol)
                       if re.match(r"_[sp]\d+_\d+$", q.name) or isinstance(q, Dummy)},
-                     key=lambda q: q.name)
+                     key=lambda q: (q.name, getattr(q, "dummy_index", 0)))
     return str(expr.xreplace({q: Symbol(next(letters), integer=True) for q in machine}))
 
 

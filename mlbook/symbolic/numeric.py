@@ -60,8 +60,14 @@ def evaluate(expr: Expr, values: Mapping[Any, Any]) -> np.ndarray:
         If a symbol has no value.
     IndexError
         If an entry lies outside its array.
+    ValueError
+        If the result is not a number, such as the root of -1.
     """
-    return np.asarray(_value(sympify(expr), dict(values)))
+    with np.errstate(invalid="ignore"):
+        result = np.asarray(_value(sympify(expr), dict(values)))
+    if result.dtype.kind == "f" and np.isnan(result).any():
+        raise ValueError(f"{expr} is not a number at the values given")
+    return result
 
 
 def _value(expr: Expr, values: dict):
@@ -69,6 +75,8 @@ def _value(expr: Expr, values: dict):
         return values[expr]
     if expr.is_Number or expr.is_NumberSymbol:
         return float(expr)
+    if isinstance(expr, Expect) and Expect in values:
+        return values[Expect](_at_whole_numbers(expr, values))
     if isinstance(expr, Indexed):
         return _entry(expr, values)
     if isinstance(expr, (Symbol, MatrixSymbol)):
@@ -117,6 +125,12 @@ def _scalar(expr: Expr, values: dict):
     if expr.func not in _FUNCTIONS:
         raise TypeError(f"cannot evaluate {expr.func.__name__} in {expr}")
     return _FUNCTIONS[expr.func](*args)
+
+
+def _at_whole_numbers(expr: Expr, values: dict) -> Expr:
+    """``expr`` with its indices and sizes written as the numbers that they are."""
+    return expr.xreplace({q: sympify(values[q]) for q in expr.free_symbols
+                          if q.is_integer and q in values})
 
 
 def _whole(expr: Expr, values: dict) -> int:
@@ -215,8 +229,8 @@ def random_values(exprs: Sequence[Expr], sizes: Mapping[Symbol, int],
     indices 1 or 2, which lies inside every range.
     """
     values: dict = dict(sizes)
-    unknowns = set().union(*(_unknowns(q) for q in exprs))
-    for key in sorted(unknowns - set(values), key=str):
+    needed = set().union(*(unknowns(q) for q in exprs))
+    for key in sorted(needed - set(values), key=str):
         if isinstance(key, IndexedBase):
             values[key] = _random_entries(key, rng)
         elif isinstance(key, MatrixSymbol):
@@ -227,10 +241,22 @@ def random_values(exprs: Sequence[Expr], sizes: Mapping[Symbol, int],
                               else rng.integers(1, 3))
         else:
             values[key] = _random_number(key, rng)
-    opaque = set().union(*(q.atoms(Expect, AppliedUndef) for q in exprs))
-    for key in sorted(opaque, key=str):
-        values.setdefault(key, float(rng.normal()))
+    # what is unknown still varies with its indices and arguments
+    values[Expect] = _random_expectation(rng)
+    unknown = {q.func for e in exprs for q in e.atoms(AppliedUndef)}
+    for key in sorted(unknown, key=str):
+        values.setdefault(key, _random_function(rng))
     return values
+
+
+def _random_expectation(rng: np.random.Generator) -> Callable:
+    drawn: dict = {}
+    return lambda expr: drawn.setdefault(expr, float(rng.normal()))
+
+
+def _random_function(rng: np.random.Generator) -> Callable:
+    phase, slopes = rng.uniform(0, 6), rng.uniform(0.5, 2, size=9)
+    return lambda *args: np.cos(phase + sum(k * q for k, q in zip(slopes, args)))
 
 
 def _random_number(key: Symbol, rng: np.random.Generator) -> float:
@@ -257,7 +283,7 @@ def to_numpy(arguments: Sequence[Any], expr: Expr) -> Callable[..., np.ndarray]:
     """
     arguments = [_key(q) for q in arguments]
     expr = sympify(getattr(expr, "meaning", expr))
-    unknown = _unknowns(expr) - set(arguments)
+    unknown = unknowns(expr) - set(arguments)
     if unknown:
         names = ", ".join(sorted(str(getattr(q, "label", q)) for q in unknown))
         raise ValueError(f"the formula depends on {names}, which is not an argument")
@@ -284,7 +310,7 @@ def _key(argument: Any):
     return sympify(argument) if not isinstance(argument, IndexedBase) else argument
 
 
-def _unknowns(expr: Expr) -> set:
+def unknowns(expr: Expr) -> set:
     """Symbols, arrays and matrices that need a value."""
     bases = {q.base for q in expr.atoms(Indexed)}
     matrices = expr.atoms(MatrixSymbol)
