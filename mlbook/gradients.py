@@ -21,7 +21,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.exceptions import ComplexWarning
 from numpy.typing import ArrayLike
 
 from mlbook.base import Floats, as_float
@@ -185,10 +184,10 @@ class _Derivative:
         return self._assembled(columns)
 
     def _complex_step_or_none(self) -> Floats | None:
-        # f works for real x, so whatever happens here is because x is complex.
+        # f works for real x, so whatever goes wrong here does because x is complex.
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("error", ComplexWarning)
+                warnings.simplefilter("ignore")
                 return self._complex_step()
         except Exception:  # noqa: BLE001
             return None

@@ -506,8 +506,10 @@ def test_score_of_a_constant_target_and_of_another_length():
     constant = Ridge().fit(X, np.ones(40))
     assert constant.score(X, np.ones(40)) == 1.0
     assert Ridge().fit(X, y).score(X, np.ones(40)) == 0.0
-    with pytest.raises(ValueError, match=r"shape of the prediction, \(40,\), got \(1,"):
-        constant.score(X, [1.0])
+    classifier = LinearDiscriminantAnalysis().fit(X, y > 0)
+    for model in (constant, classifier):
+        with pytest.raises(ValueError, match=r"the prediction, \(40,\), got \(1,\)"):
+            model.score(X, [1.0])
 
 
 def test_random_generator():

@@ -33,9 +33,13 @@ def test_integers_are_not_truncated():
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e8 / 3, -1e-300])
 def test_constant_column_is_only_centred(value):
-    X = np.full((13, 1), value)
-    scaled = StandardScaler().fit_transform(X)
-    np.testing.assert_allclose(scaled, 0, atol=1e-15 * max(abs(value), 1))
+    """Rounding in the mean must not be scaled up to a deviation of 1."""
+    X = np.full((1013, 1), value)
+    weight = np.random.default_rng(0).uniform(size=1013)
+    scaler = StandardScaler().fit(X, sample_weight=weight)
+    atol = 1e-13 * max(abs(value), 1)
+    np.testing.assert_allclose(scaler.transform(X), 0, atol=atol)
+    assert scaler.scale_.tolist() == [1.0]
 
 
 def test_one_row():

@@ -232,6 +232,18 @@ def test_standard_errors_without_correlation_of_bias_and_spread():
         assert 0.9 < ratio < (1.45 if part == "bias2" else 1.12), part
 
 
+def test_standard_error_of_bias2_with_more_points_than_training_sets():
+    """100 independent points and 20 sets: tr(C^2) is 100, and |C|^2 estimates 600."""
+    rng = np.random.default_rng(0)
+    runs = [
+        decompose(rng.normal(size=(20, 100)), np.zeros(100), 0.0, np.zeros((20, 100)))
+        for _ in range(300)
+    ]
+    ratio = np.mean([run.bias2_se**2 for run in runs]) ** 0.5
+    ratio /= np.std([run.bias2 for run in runs])
+    assert 0.9 < ratio < 1.45
+
+
 # How it treats its arguments
 
 
