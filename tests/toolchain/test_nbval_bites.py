@@ -1,7 +1,7 @@
 """Proof that the tests of the chapters can fail.
 
-Copies of a chapter, each with one fault in what it stores, go through pytest with the
-options of ``make test``. The cell with the fault must be red, no other, and the
+Copies of a chapter, with faults in what some cells store, go through pytest with the
+options of ``make test``. The cells with a fault must be red, no other, and the
 untouched copy green. Faulty figures come from drawing the chapter's own figure again
 with one property changed, and are laid beside the old source.
 """
@@ -57,11 +57,14 @@ CHANGES = {
     "letter in legend": "_letter([t for a in axes if a.get_legend()"
     + " for t in a.get_legend().get_texts()])",
 }
-EDITS = ("digit", "SymPy term", "deleted figure", "removed output")
-MARKDOWN = "Markdown digit"
-Mutants = dict[str, tuple[NotebookNode, int]]
-Verdicts = dict[str, dict[int, str]]
-Outcome = tuple[Mutants, Verdicts]
+EDITS = ("digit", "SymPy term", "Markdown digit", "deleted figure", "removed output")
+Outputs = list[NotebookNode]
+# For each fault, the code cells that can bear it, with what they would then store.
+Faults = dict[str, list[tuple[int, Outputs]]]
+# What pytest said of each code cell of a notebook; nothing, where it was green.
+Verdicts = dict[int, str]
+# The faults of each copy by cell; the verdicts of all copies by name.
+Outcome = tuple[list[dict[int, str]], dict[str, Verdicts]]
 
 
 def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
@@ -93,13 +96,12 @@ def redrawn(chapter: NotebookNode) -> Iterator[tuple[int, str, str]]:
             yield number, change, figures[0]
 
 
-def with_figure(chapter: NotebookNode, number: int, png: str) -> NotebookNode:
-    mutant = copy.deepcopy(chapter)
-    for output in code_cells(mutant)[number].outputs:
-        if "image/png" in output.get("data", {}):
-            output.data["image/png"] = png
-            return mutant
-    raise LookupError(f"code cell {number} stores no figure")
+def with_figure(outputs: Outputs, png: str) -> Outputs:
+    """Return a copy of a cell's outputs with its first figure replaced."""
+    faulty = copy.deepcopy(outputs)
+    figure = next(o for o in faulty if "image/png" in o.get("data", {}))
+    figure.data["image/png"] = png
+    return faulty
 
 
 def another_digit(text: str) -> str:
@@ -118,68 +120,88 @@ def another_term(text: str) -> str:
     return another_digit(text)
 
 
-def edited(chapter: NotebookNode, edit: str) -> tuple[NotebookNode, int]:
-    """Return a copy with the first output that suits ``edit`` changed, and its cell."""
-    mutant = copy.deepcopy(chapter)
-    for number, cell in enumerate(code_cells(mutant)):
-        for position, output in enumerate(cell.outputs):
-            data = output.get("data", {})
-            if edit == "removed output" and not data.get("image/png"):
-                del cell.outputs[position]
-            elif edit == "deleted figure" and "image/png" in data:
-                del data["image/png"]
-            elif edit == "digit" and output.output_type == "stream":
-                output.text = another_digit(output.text)
-            elif edit == "SymPy term" and "text/latex" in data:
-                data["text/latex"] = another_term(data["text/latex"])
-            elif edit == "SymPy term" and "$" in data.get("text/markdown", ""):
-                data["text/markdown"] = another_term(data["text/markdown"])
-            elif edit == MARKDOWN and "text/markdown" in data:
-                data["text/markdown"] = another_digit(data["text/markdown"])
-            if mutant != chapter:
-                return mutant, number
-    raise LookupError(f"no output suits {edit!r}")
+def edited(outputs: Outputs, edit: str) -> Outputs:
+    """Return a copy of a cell's outputs, the first one that suits ``edit`` changed."""
+    faulty = copy.deepcopy(outputs)
+    for position, output in enumerate(faulty):
+        data = output.get("data", {})
+        if edit == "removed output" and "image/png" not in data:
+            del faulty[position]
+        elif edit == "deleted figure" and "image/png" in data:
+            del data["image/png"]
+        elif edit == "digit" and output.output_type == "stream":
+            output.text = another_digit(output.text)
+        elif edit == "Markdown digit" and "text/markdown" in data:
+            data["text/markdown"] = another_digit(data["text/markdown"])
+        elif edit == "SymPy term" and "text/latex" in data:
+            data["text/latex"] = another_term(data["text/latex"])
+        elif edit == "SymPy term" and "$" in data.get("text/markdown", ""):
+            data["text/markdown"] = another_term(data["text/markdown"])
+        if faulty != outputs:
+            break
+    return faulty
 
 
-def make_mutants(chapter: NotebookNode) -> Mutants:
-    """Return the faulty copies by name, each with the code cell that must turn red."""
-    mutants: Mutants = {}
+def possible_faults(chapter: NotebookNode) -> Faults:
+    cells = code_cells(chapter)
+    faults: Faults = defaultdict(list)
     for number, change, png in redrawn(chapter):
-        mutants.setdefault(change, (with_figure(chapter, number, png), number))
-    for edit in EDITS:
-        mutants[edit] = edited(chapter, edit)
-    return mutants
+        faults[change].append((number, with_figure(cells[number].outputs, png)))
+    for number, cell in enumerate(cells):
+        for edit in EDITS:
+            faulty = edited(cell.outputs, edit)
+            if faulty != cell.outputs:
+                faults[edit].append((number, faulty))
+    return faults
 
 
-def shortened(notebook: NotebookNode, cell: int) -> NotebookNode:
-    """Return the code cells of ``notebook`` up to and with number ``cell``."""
-    short = copy.copy(notebook)
-    short.cells = code_cells(notebook)[: cell + 1]
-    return short
+def packed(faults: Faults) -> list[dict[int, tuple[str, Outputs]]]:
+    """Share the faults out among few copies, each cell bearing at most one.
+
+    Returns for each copy {code cell: (fault, outputs)}. The rarest fault chooses first.
+    """
+    copies: list[dict[int, tuple[str, Outputs]]] = []
+    for name in sorted(faults, key=lambda name: len(faults[name])):
+        if all(number in shared for shared in copies for number, _ in faults[name]):
+            copies.append({})
+        shared = next(c for c in copies if any(n not in c for n, _ in faults[name]))
+        number, outputs = next(f for f in faults[name] if f[0] not in shared)
+        shared[number] = (name, outputs)
+    return copies
 
 
-def stripped(chapter: NotebookNode) -> NotebookNode:
+def with_outputs(
+    chapter: NotebookNode, faulty: dict[int, tuple[str, Outputs]], last: int
+) -> NotebookNode:
+    """Return the code cells up to and with ``last``, some with other outputs."""
     mutant = copy.deepcopy(chapter)
-    for cell in code_cells(mutant):
+    mutant.cells = code_cells(mutant)[: last + 1]
+    for number, (_, outputs) in faulty.items():
+        mutant.cells[number].outputs = outputs
+    return mutant
+
+
+def stripped(chapter: NotebookNode, last: int) -> NotebookNode:
+    mutant = with_outputs(chapter, {}, last)
+    for cell in mutant.cells:
         cell.outputs, cell.execution_count = [], None
     return mutant
 
 
-def run_pytest(folder: Path, environment: dict[str, str]) -> Verdicts:
+def run_pytest(folder: Path, environment: dict[str, str]) -> dict[str, Verdicts]:
     """Test all notebooks in ``folder`` with the options of ``make test``.
 
-    Returns {notebook: {code cell: message}} of all cells, the message of a green one
-    being empty.
+    Returns the verdicts by the notebooks' names.
     """
     report = folder / "report.xml"
     command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml")]
-    command += ["-p", "conftest", "-p", "no:cacheprovider", "-n", "2"]
+    command += ["-p", "conftest", "-p", "no:cacheprovider", "-n2"]
     command += ["--dist", "loadfile", f"--junitxml={report}", str(folder)]
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 1, done.stdout + done.stderr
-    verdicts: Verdicts = defaultdict(dict)
+    verdicts: dict[str, Verdicts] = defaultdict(dict)
     for case in ElementTree.parse(report).iter("testcase"):
         name = case.get("classname", "").removesuffix(".ipynb").split(".")[-1]
         cell = int(case.get("name", "").removeprefix("Cell "))
@@ -188,46 +210,62 @@ def run_pytest(folder: Path, environment: dict[str, str]) -> Verdicts:
     return verdicts
 
 
-def reds(cells: dict[int, str]) -> set[int]:
-    return {cell for cell, message in cells.items() if message}
+def reds(verdicts: Verdicts) -> set[int]:
+    return {cell for cell, message in verdicts.items() if message}
 
 
 @pytest.fixture(scope="module")
-def verdicts(
+def outcome(
     tmp_path_factory: pytest.TempPathFactory,
     small_chapter: NotebookNode,
     foreign_kernels: dict[str, str],
 ) -> Outcome:
-    """All mutants and, by name, what one pytest run said of each cell of each copy."""
-    small = notebooks.execute(copy.deepcopy(small_chapter), ROOT)
-    chapter = small
+    """The faults of each copy by cell, and what one pytest run said of all copies."""
     if REAL_CHAPTER.exists():
         chapter = nbformat.read(REAL_CHAPTER, as_version=4)
-    mutants = make_mutants(chapter)
-    last = max(cell for _, cell in mutants.values())
-    copies = {"untouched": (chapter, last), "stripped": (stripped(chapter), last)}
-    # Few chapters show Markdown, so that this fault is always laid into the small one.
-    mutants[MARKDOWN] = edited(small, MARKDOWN)
-    folder = tmp_path_factory.mktemp("mutants")
-    for name, (notebook, cell) in (mutants | copies).items():
-        nbformat.write(shortened(notebook, cell), folder / f"{name}.ipynb")
-    return mutants, run_pytest(folder, foreign_kernels)
+    else:
+        chapter = notebooks.execute(copy.deepcopy(small_chapter), ROOT)
+    copies = packed(possible_faults(chapter))
+    last = max(max(faulty) for faulty in copies)
+    notebook_of = {
+        str(number): with_outputs(chapter, faulty, max(faulty))
+        for number, faulty in enumerate(copies)
+    }
+    notebook_of["untouched"] = with_outputs(chapter, {}, last)
+    notebook_of["stripped"] = stripped(chapter, min(min(faulty) for faulty in copies))
+    folder = tmp_path_factory.mktemp("copies")
+    for name, notebook in notebook_of.items():
+        nbformat.write(notebook, folder / f"{name}.ipynb")
+    names = [{cell: name for cell, (name, _) in faulty.items()} for faulty in copies]
+    return names, run_pytest(folder, foreign_kernels)
 
 
-@pytest.mark.parametrize("name", [*CHANGES, *EDITS, MARKDOWN])
-def test_one_fault_turns_its_cell_red(name: str, verdicts: Outcome) -> None:
-    mutants, cells = verdicts
-    assert name in mutants, f"no output of the chapter allows the change {name!r}"
-    assert reds(cells[name]) == {mutants[name][1]}
+@pytest.mark.parametrize("name", [*CHANGES, *EDITS])
+def test_a_fault_turns_its_cell_red(name: str, outcome: Outcome) -> None:
+    copies, verdicts = outcome
+    messages = [
+        verdicts[str(number)][cell]
+        for number, faulty in enumerate(copies)
+        for cell in faulty
+        if faulty[cell] == name
+    ]
+    assert messages, f"no output of the chapter can bear the fault {name!r}"
+    assert messages[0]
     if name in CHANGES:
-        assert "is not what the code draws" in cells[name][mutants[name][1]]
+        assert "is not what the code draws" in messages[0]
 
 
-def test_stripped_outputs_turn_every_cell_red(verdicts: Outcome) -> None:
-    cells = verdicts[1]
-    assert reds(cells["stripped"]) == set(cells["untouched"])
+def test_no_other_cell_is_red(outcome: Outcome) -> None:
+    copies, verdicts = outcome
+    for number, faulty in enumerate(copies):
+        assert reds(verdicts[str(number)]) == set(faulty)
 
 
-def test_the_untouched_copy_is_green(verdicts: Outcome) -> None:
-    untouched = verdicts[1]["untouched"]
+def test_stripped_outputs_turn_every_cell_red(outcome: Outcome) -> None:
+    stripped_copy = outcome[1]["stripped"]
+    assert stripped_copy and reds(stripped_copy) == set(stripped_copy)
+
+
+def test_the_untouched_copy_is_green(outcome: Outcome) -> None:
+    untouched = outcome[1]["untouched"]
     assert untouched and reds(untouched) == set()
