@@ -110,13 +110,8 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_samples: int) -> Floa
     return weight
 
 
-class Estimator:
-    """Parameters, tags and validation, which every estimator needs."""
-
-    _estimator_type: str | None = None
-    _allow_nan = False  # True in the trees that know what to do with missing values
-
-    # Parameters
+class Parameters:
+    """What ``__init__`` stores: read, set and shown by name."""
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
@@ -135,7 +130,7 @@ class Estimator:
                 found.update({f"{name}__{key}": inner for key, inner in nested})
         return found
 
-    def set_params(self, **params: Any) -> Estimator:
+    def set_params(self, **params: Any) -> Parameters:
         """Set parameters by name, nested ones as ``outer__inner``; return self."""
         valid = list(self._defaults())
         unknown = [key for key in params if key.partition("__")[0] not in valid]
@@ -160,6 +155,13 @@ class Estimator:
             if repr(getattr(self, name)) != repr(default)
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+class Estimator(Parameters):
+    """Parameters, tags and validation, which every estimator needs."""
+
+    _estimator_type: str | None = None
+    _allow_nan = False  # True in the trees that know what to do with missing values
 
     def __sklearn_tags__(self) -> Any:
         from sklearn import utils
