@@ -21,6 +21,7 @@ from itertools import count, permutations, product
 
 from sympy import (
     Add,
+    Basic,
     Dummy,
     Expr,
     Indexed,
@@ -29,6 +30,7 @@ from sympy import (
     MatrixSymbol,
     Mul,
     Poly,
+    PolynomialError,
     Pow,
     Product,
     S,
@@ -37,7 +39,6 @@ from sympy import (
     Tuple,
     Wild,
     denom,
-    diff,
     expand,
     factorial,
     numer,
@@ -259,6 +260,9 @@ def collapse(expr: Expr, _ranges: _Ranges | None = None) -> Expr:
                                   else body)
             body = Add(*[_sum_over(term, limit, around) for term in terms])
         return body
+    if isinstance(expr, Product):
+        body = collapse(expr.function, ranges.within(expr.limits))
+        return Product(body, *expr.limits)
     if _is_leaf(expr):
         return expr
     return _rebuild(expr, (collapse(a, ranges) for a in expr.args))
@@ -379,9 +383,15 @@ def _distribute(expr: Expr, ranges: _Ranges) -> Expr:
         return _normal_product(expr, ranges)
     polynomial = isinstance(expr, (Add, Mul)) or (
         isinstance(expr, Pow) and expr.exp.is_Integer and expr.exp > 0)
-    inner = _distribute if polynomial else _normalise
-    return _rebuild(expr, (inner(a, ranges) if isinstance(a, Expr) else a
-                           for a in expr.args))
+    inner = _distribute if polynomial else _normal_argument
+    return _rebuild(expr, (inner(a, ranges) for a in expr.args))
+
+
+def _normal_argument(arg: Basic, ranges: _Ranges) -> Basic:
+    if isinstance(arg, Expr):
+        return _normalise(arg, ranges)
+    # the pairs and conditions of a Piecewise
+    return _rebuild(arg, (_normal_argument(a, ranges) for a in arg.args))
 
 
 def _normal_product(expr: Product, ranges: _Ranges) -> Expr:
@@ -672,7 +682,10 @@ def stationary_point(expr: Expr, variable: Expr) -> Expr:
     slope = partial(expr, variable)
     equation = numer(together(slope))
     unknown = Dummy("unknown")
-    roots = solve(equation.xreplace({variable: unknown}), unknown)
+    try:
+        roots = solve(equation.xreplace({variable: unknown}), unknown)
+    except NotImplementedError as error:
+        raise ValueError(f"cannot solve {equation} = 0 for {variable}") from error
     if len(roots) != 1:
         raise ValueError(
             f"the derivative by {variable} has {len(roots)} roots, expected one")
@@ -688,7 +701,10 @@ def stationary_point(expr: Expr, variable: Expr) -> Expr:
 
 def complete_square(expr: Expr, variable: Symbol) -> Expr:
     """Write a quadratic a x^2 + b x + c as a (x + b/2a)^2 + c - b^2/4a."""
-    form = Poly(expr, variable)
+    try:
+        form = Poly(collapse(expand(expr)), variable)
+    except PolynomialError as error:
+        raise ValueError(f"{expr} is not a polynomial in {variable}") from error
     if form.degree() != 2:
         raise ValueError(f"degree {form.degree()} in {variable}, expected 2")
     a, b, c = form.all_coeffs()
@@ -699,8 +715,13 @@ def taylor(expr: Expr, variable: Symbol, point: Expr, step: Expr, order: int) ->
     """Taylor polynomial of ``expr`` at ``point`` in powers of ``step``."""
     if order < 0:
         raise ValueError(f"order must not be negative, got {order}")
-    return Add(*[diff(expr, variable, k).subs(variable, point) * step**k / factorial(k)
-                 for k in range(order + 1)])
+    if not isinstance(variable, Symbol):
+        raise TypeError(f"expected a symbol to expand in, got {variable}")
+    expr, terms = sympify(expr), []
+    for k in range(order + 1):
+        terms.append(replace_indexed(expr, variable, point) * step**k / factorial(k))
+        expr = partial(expr, variable)
+    return Add(*terms)
 
 
 def solves_recursion(claim: Expr, step: Callable[[Expr], Expr], index: Symbol,

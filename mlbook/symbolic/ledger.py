@@ -222,10 +222,9 @@ class Derivation:
             first = int(begin.indices[-1])
             value = begin if start is None else start.right.meaning
             rule = recursion.right.meaning
-            holds = solves_recursion(right.meaning, lambda q: rule.xreplace({before: q}),
+            holds = solves_recursion(right.meaning, lambda q: _put(rule, before, q),
                                      t, value, first)
-            claim = right.meaning - rule.xreplace(
-                {before: right.meaning.subs(t, t - 1)})
+            claim = right.meaning - _put(rule, before, right.meaning.subs(t, t - 1))
         if not holds:
             raise DerivationError(
                 f"step ({len(self.steps) + 1}) does not follow by induction on {on}: "
@@ -454,6 +453,11 @@ def _sides(left: Term, right: Term) -> tuple[Expr, Expr]:
     return left.at(*marks), right.at(*marks)
 
 
+def _put(expr: Expr, old: Expr, new: Expr) -> Expr:
+    """``new`` for the very entry ``old``, capturing nothing."""
+    return rename_bound(expr, old.free_symbols | new.free_symbols).xreplace({old: new})
+
+
 def _stand_in(name: Expr, number: int) -> Expr:
     """A name for a name, so that several can be exchanged for each other at once."""
     kind = RandomVariable if is_random(name) else Symbol
@@ -550,10 +554,9 @@ def _replace_names(expr: Expr, names: list) -> Expr:
         for position, (left, right) in enumerate(names):
             if isinstance(left, Indexed) and right.has(left.base):
                 # a recursion: used once, for the very entry that it names
-                expr = rename_bound(expr, left.free_symbols | right.free_symbols)
                 if position not in used and expr.has(left):
                     used.add(position)
-                    expr = expr.xreplace({left: right})
+                    expr = _put(expr, left, right)
             else:
                 expr = replace_indexed(expr, left, right)
         if expr == before:
