@@ -295,6 +295,10 @@ def test_decompose_by_hand():
     assert parts.total_se == pytest.approx(0.5)
 
 
+def infinite(X):
+    return np.full(len(X), np.inf)
+
+
 class NoPrediction(Mean):
     def predict(self, X):
         return np.full(len(X), np.nan)
@@ -329,7 +333,7 @@ GOOD = {"estimator": Mean(), "true_function": wave, "X": X, "sigma": 1.0}
         ({"estimator": object()}, TypeError, "an instance with fit and predict"),
         ({"true_function": 3}, TypeError, "true_function must be callable"),
         ({"true_function": np.sin}, ValueError, r"return shape \(15,\).*\(15, 1\)"),
-        ({"true_function": lambda X: np.full(len(X), np.inf)}, ValueError, "true_function"),
+        ({"true_function": infinite}, ValueError, "from true_function contains inf"),
         ({"X": x}, ValueError, r"X must be a 2-D array .* got shape \(15,\)"),
         ({"X": X[:0]}, ValueError, "n >= 1"),
         ({"X": np.full((3, 1), np.inf)}, ValueError, "X contains"),
