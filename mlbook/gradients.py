@@ -4,9 +4,9 @@ The complex step f'(x) = Im f(x + ih) / h subtracts nothing, so it is exact to r
 but it needs an f that takes complex numbers and is analytic in them. Central
 differences (f(x + h) - f(x - h)) / 2h work for every smooth f and lose a third of the
 digits. By default both are computed: the complex step is believed where the two agree.
-Where they differ, f does not let the imaginary part through (abs, conj, real, a norm,
-a Cholesky factor, a comparison with a float array do not) and central differences are
-what counts.
+Where they differ, f does not let the imaginary part through (abs, conj, real, a norm, a
+Cholesky factor, an array of floats that is written into do not) and central differences
+are what counts.
 
 The layout is the denominator layout: the derivative by x begins with the axes of x, so
 that jacobian[i, j] = d f_j / d x_i and the gradient of a number has the shape of x.
@@ -94,8 +94,10 @@ def check_gradient(
     GradientError
         An AssertionError that shows the worst entry and both of its values.
     ValueError
-        For a derivative of another shape or that is not finite.
+        For a derivative of another shape or that is not finite, and for a bad rtol.
     """
+    if not 0 < rtol < 1:
+        raise ValueError(f"rtol must lie between 0 and 1, got {rtol!r}.")
     numerical = _Derivative(f, x, method)
     analytic = gradient(numerical.x.copy()) if callable(gradient) else gradient
     analytic = as_float(analytic, "the analytic derivative")

@@ -228,6 +228,7 @@ def test_stationary_points_pass():
         (lambda: gradient(np.sum, [np.nan]), "Input x contains NaN"),
         (lambda: gradient(lambda x: np.nan, x), r"f\(x\) contains NaN"),
         (lambda: gradient(lambda t: 1.0 if t == 0 else np.inf, 0.0), "f near x conta"),
+        (lambda: check_gradient(np.sum, np.ones(3), x, rtol=0), "rtol must lie betw"),
         (lambda: check_gradient(np.sum, [1.0], x), r"shape \(3,\) .*got \(1,\)"),
         (lambda: check_gradient(np.sum, [1, np.nan, 1], x), "analytic derivative con"),
         (lambda: check_gradient(lambda x: x[:2], np.ones((2, 3)), x), r"\(3, 2\)"),
