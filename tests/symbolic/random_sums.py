@@ -6,7 +6,19 @@ import random
 from collections.abc import Mapping
 
 import numpy as np
-from sympy import Add, Expr, IndexedBase, Integer, Mul, Pow, Sum, Symbol, exp, symbols
+from sympy import (
+    Add,
+    Expr,
+    IndexedBase,
+    Integer,
+    KroneckerDelta,
+    Mul,
+    Pow,
+    Sum,
+    Symbol,
+    exp,
+    symbols,
+)
 
 from mlbook.symbolic import evaluate
 
@@ -18,15 +30,15 @@ w, x = IndexedBase("w", real=True), IndexedBase("x", real=True)
 SIZES = {n: 3, d: 2}
 
 
-def random_expression(rng: random.Random, depth: int = 4,
-                      scope: frozenset = frozenset()) -> Expr:
+def random_expression(rng: random.Random, depth: int = 4, scope: frozenset = frozenset(),
+                      deltas: bool = False) -> Expr:
     """An expression in which every index is bound by a sum around it."""
     if depth == 0:
-        return _atom(rng, scope)
+        return _atom(rng, scope, deltas)
     kind = rng.random()
 
     def again(inner: frozenset = scope) -> Expr:
-        return random_expression(rng, depth - 1, inner)
+        return random_expression(rng, depth - 1, inner, deltas)
 
     if kind < 0.28:
         return again() + again()
@@ -46,7 +58,7 @@ def random_expression(rng: random.Random, depth: int = 4,
     return again() ** 2
 
 
-def _atom(rng: random.Random, scope: frozenset) -> Expr:
+def _atom(rng: random.Random, scope: frozenset, deltas: bool) -> Expr:
     choices = [c, Integer(2), y[1], w[2]]
     if i in scope:
         choices += [y[i], a[i], a[i], Integer(3)]
@@ -54,6 +66,14 @@ def _atom(rng: random.Random, scope: frozenset) -> Expr:
         choices += [w[j], w[j]]
     if {i, j} <= scope:
         choices += [x[i, j]] * 3
+    if deltas:
+        # meeting over equal, unequal and triangular ranges, and at the edges
+        for index in sorted(scope, key=str):
+            choices += [KroneckerDelta(index, 1), KroneckerDelta(index, 2)]
+        if {i, j} <= scope:
+            choices += [KroneckerDelta(i, j), KroneckerDelta(i, j + 1)]
+        if i in scope:
+            choices += [KroneckerDelta(i, n)]
     return rng.choice(choices)
 
 
@@ -118,8 +138,8 @@ def random_numbers(seed: int) -> dict:
     """Arrays for every letter above, large enough for every index met."""
     rng = np.random.default_rng(seed)
     shapes: Mapping = {a: 5, y: 5, w: 5, x: (5, 5)}
-    values: dict = {k: rng.uniform(0.2, 1.8, shape) for k, shape in shapes.items()}
-    return {**values, c: rng.uniform(0.2, 1.8)}
+    values: dict = {k: rng.uniform(-1.8, 1.8, shape) for k, shape in shapes.items()}
+    return {**values, c: rng.uniform(-1.8, 1.8)}
 
 
 def value(expr: Expr, seed: int = 0, sizes: Mapping = SIZES) -> float:
