@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,8 +70,20 @@ class Kernel(Parameters):
         self.check_parameters()
         return self._diagonal(_points(X, "X"))
 
+    def rows(self, X: ArrayLike) -> Callable[[int], Floats]:
+        """Return a function of i that computes row i of the matrix of all pairs.
+
+        What the rows have in common is prepared once. The values may differ from
+        those of a call by rounding.
+        """
+        self.check_parameters()
+        return self._rows(_points(X, "X"))
+
     def check_parameters(self) -> None:
         """Raise ValueError for a parameter outside its range."""
+
+    def _rows(self, X: Floats) -> Callable[[int], Floats]:
+        return lambda i: self._pairs(X[i : i + 1], X)[0]
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
         raise NotImplementedError
@@ -163,6 +176,21 @@ class Gaussian(Kernel):
         exponent = squared_distances(X, Z)
         exponent *= -self.gamma
         return np.exp(exponent, out=exponent)
+
+    def _rows(self, X: Floats) -> Callable[[int], Floats]:
+        # -gamma |x - z|^2 = (x, 1, -gamma |x|^2) . (2 gamma z, -gamma |z|^2, 1): one
+        # product gives the exponent, which rounding can lift a little above 0
+        X = X - X.mean(axis=0)
+        squares = -self.gamma * np.einsum("ij,ij->i", X, X)
+        ones = np.ones(len(X))
+        left = np.column_stack([X, ones, squares])
+        right = np.vstack([2 * self.gamma * X.T, squares, ones])
+
+        def row(i: int) -> Floats:
+            exponent = left[i] @ right
+            return np.exp(exponent, out=exponent)
+
+        return row
 
     def _diagonal(self, X: Floats) -> Floats:
         return np.ones(len(X))

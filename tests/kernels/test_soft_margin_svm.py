@@ -1,0 +1,187 @@
+"""SVC held to libsvm, to its own optimality conditions and to problems done by hand."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn import datasets
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC as LibSVC
+
+
+from mlbook.kernels.kernel_functions import Gaussian, Linear, Polynomial
+from mlbook.kernels.soft_margin_svm import SVC, one_vs_one_scores
+
+LIB = {
+    "linear": (Linear(), {"kernel": "linear"}),
+    "quadratic": (Polynomial(2, gamma=0.1),
+                  {"kernel": "poly", "degree": 2, "gamma": 0.1, "coef0": 1.0}),
+    "gaussian": (Gaussian(0.1), {"kernel": "rbf", "gamma": 0.1}),
+}
+
+
+def blobs(n, **options):
+    return datasets.make_classification(
+        n, 6, n_informative=4, flip_y=0.1, random_state=1, **options)
+
+
+def repeated():
+    X, y = blobs(60)
+    return np.repeat(X, 3, axis=0), np.concatenate([y.repeat(3)[:-20], 1 - y[-7:],
+                                                    y.repeat(3)[-13:]])
+
+
+def stretched(factor):
+    X, y = blobs(150)
+    return X * np.array([1, 1, factor, 1, 1, 1]), y
+
+
+PROBLEMS = {
+    "linear, C=0.01": (*blobs(200), "linear", 0.01),
+    "linear, C=1": (*blobs(200), "linear", 1.0),
+    "quadratic, C=1": (*blobs(200), "quadratic", 1.0),
+    "quadratic, C=10": (*blobs(120), "quadratic", 10.0),
+    "gaussian, C=1": (*blobs(300), "gaussian", 1.0),
+    "gaussian, C=1000": (*blobs(200), "gaussian", 1000.0),
+    "duplicates": (*repeated(), "gaussian", 10.0),
+    "unbalanced": (*blobs(300, weights=[0.95]), "gaussian", 10.0),
+    "a feature times 1000": (*stretched(1e3), "gaussian", 1.0),
+    "a feature over 1000": (*stretched(1e-3), "linear", 1.0),
+}
+
+
+def fit_both(name, tol=1e-6):
+    X, y, kind, C = PROBLEMS[name]
+    kernel, options = LIB[kind]
+    ours = SVC(C=C, kernel=kernel, tol=tol).fit(X, y)
+    return X, y, C, ours, LibSVC(C=C, tol=tol, **options).fit(X, y)
+
+
+def lib_objective(lib, kernel):
+    a = lib.dual_coef_[0]
+    return np.abs(a).sum() - 0.5 * a @ kernel(lib.support_vectors_) @ a
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_agrees_with_libsvm(name):
+    X, _, _, ours, lib = fit_both(name)
+    objective = lib_objective(lib, ours.kernel_)
+    assert ours.dual_objective_[0] == pytest.approx(objective, rel=1e-6)
+    gap = np.abs(ours.decision_function(X) - lib.decision_function(X)).max()
+    assert gap <= 1e-3
+
+
+def test_the_problems_are_hard_enough_to_tell():
+    """At a hundredth of the tolerances above some problem must differ."""
+    gaps = [np.abs(ours.decision_function(X) - lib.decision_function(X)).max()
+            for X, _, _, ours, lib in map(fit_both, PROBLEMS)]
+    assert max(gaps) > 1e-5
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_kkt_conditions_and_duality_gap(name):
+    X, y, C, model, _ = fit_both(name)
+    sign = np.where(y == model.classes_[1], 1.0, -1.0)
+    alpha = np.zeros(len(X))
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    assert abs(sign @ alpha) < 1e-8 * C * len(X)
+    assert ((alpha >= 0) & (alpha <= C)).all()
+    margin = sign * model.decision_function(X)
+    assert margin[alpha == 0].min(initial=1) > 1 - 1e-5
+    assert margin[alpha == C].max(initial=1) < 1 + 1e-5
+    free = (alpha > 0) & (alpha < C)
+    assert np.abs(margin[free] - 1).max(initial=0) < 1e-5
+    weights = model.dual_coef_[0]
+    norm = weights @ model.kernel_(model.support_vectors_) @ weights
+    primal = 0.5 * norm + C * np.maximum(0, 1 - margin).sum()
+    assert primal == pytest.approx(model.dual_objective_[0], rel=1e-5)
+
+
+def test_a_point_on_the_wrong_side_by_hand():
+    X, y = [[0.0], [1], [3], [4], [3]], [-1, -1, 1, 1, -1]
+    model = SVC(C=1, kernel=Linear(), tol=1e-10).fit(X, y)
+    weight = model.dual_coef_[0] @ model.support_vectors_[:, 0]
+    alpha = np.zeros(5)
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    assert weight == pytest.approx(2 / 3, abs=1e-9)
+    assert model.intercept_[0] == pytest.approx(-5 / 3, abs=1e-9)
+    np.testing.assert_allclose(alpha[[2, 4]], 1)
+
+
+def test_three_classes_as_libsvm():
+    X, y = datasets.load_iris(return_X_y=True)
+    ours = SVC(C=5, kernel=Gaussian(0.3), tol=1e-8).fit(X, y)
+    lib = LibSVC(C=5, gamma=0.3, tol=1e-8, decision_function_shape="ovo").fit(X, y)
+    # libsvm's pairs speak for the first class
+    np.testing.assert_allclose(ours.pairwise_decision_function(X),
+                               -lib.decision_function(X), atol=1e-3)
+    shape = LibSVC(C=5, gamma=0.3, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), shape.decision_function(X),
+                               atol=1e-3)
+    assert (ours.predict(X) == ours.classes_[
+        ours.decision_function(X).argmax(axis=1)]).all()
+
+
+def test_equal_votes_go_to_the_more_confident_class():
+    # 0 beats 1 narrowly, 1 beats 2 narrowly, 2 beats 0 clearly: one vote each
+    scores = one_vs_one_scores(np.array([[-0.1, 5.0, -0.1]]), 3)
+    assert scores.argmax() == 2
+    assert np.floor(scores + 0.5).tolist() == [[1, 1, 1]]
+
+
+def test_confidence_never_outweighs_a_vote():
+    # class 0 wins both its pairs by a hair, class 1 loses to it and wins hugely
+    scores = one_vs_one_scores(np.array([[-1e-9, -1e-9, -1e9]]), 3)
+    assert scores.argmax() == 0
+
+
+def test_weights_scale_the_box():
+    X, y = blobs(120)
+    weight = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
+    weight[:2] = [0, 0]
+    weighted = SVC(C=0.7, kernel=Gaussian(0.1), tol=1e-8).fit(X, y, weight)
+    repeat = np.repeat(np.arange(len(X)), weight.astype(int))
+    repeated_ = SVC(C=0.7, kernel=Gaussian(0.1), tol=1e-8).fit(X[repeat], y[repeat])
+    np.testing.assert_allclose(weighted.decision_function(X),
+                               repeated_.decision_function(X), atol=1e-5)
+    lib = LibSVC(C=0.7, gamma=0.1, tol=1e-8).fit(X, y, weight)
+    np.testing.assert_allclose(weighted.decision_function(X),
+                               lib.decision_function(X), atol=1e-5)
+
+
+def test_iteration_limit_warns():
+    X, y = blobs(100)
+    with pytest.warns(ConvergenceWarning, match="max_iter=5"):
+        SVC(max_iter=5).fit(X, y)
+
+
+@pytest.mark.parametrize("parameters, message", [
+    ({"C": 0}, "C must be positive"), ({"C": np.inf}, "C must be positive"),
+    ({"tol": 0}, "tol must be"), ({"max_iter": 0}, "max_iter must be"),
+    ({"kernel": Gaussian(-1)}, "gamma must be"),
+])
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SVC(**parameters).fit(*blobs(20))
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="one class"):
+        SVC().fit([[0.0], [1.0]], [1, 1])
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e8])
+def test_tiny_and_huge_costs_end(C):
+    X, y = blobs(40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SVC(C=C, kernel=Gaussian(1.0), max_iter=200_000).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_prediction_in_blocks_equals_prediction_at_once(monkeypatch):
+    X, y = blobs(100)
+    model = SVC(kernel=Gaussian(0.1)).fit(X, y)
+    whole = model.decision_function(X)
+    monkeypatch.setattr("mlbook.kernels.soft_margin_svm.PAIRS_IN_MEMORY", 300)
+    np.testing.assert_allclose(model.decision_function(X), whole, atol=1e-12)
