@@ -29,7 +29,7 @@ from mlbook.symbolic.expectation import (
     random_array,
     random_symbol,
 )
-from mlbook.symbolic.ledger import Derivation, DerivationError, Step
+from mlbook.symbolic.ledger import Derivation, DerivationError, Step, show
 from mlbook.symbolic.matrices import GradientError, gradient
 from mlbook.symbolic.notation import (
     E,

@@ -51,6 +51,7 @@ from mlbook.symbolic.algebra import (
 from mlbook.symbolic.dependence import common, hides, is_circular, is_name, overlap
 from mlbook.symbolic.expectation import Expect, RandomVariable, is_random, linear
 from mlbook.symbolic.notation import (
+    Addition,
     Application,
     Array,
     Equation,
@@ -76,6 +77,7 @@ class Step(Equation):
                  reason: str, kind: str, evidence: list, gap: Term | None = None) -> None:
         super().__init__(left, right, relation)
         self.title, self.number, self.reason = title, number, reason
+        self.label = str(number)
         self.kind, self.evidence, self.gap = kind, evidence, gap
         self.conditional = False  # does it hold only for values put in by substitute()?
 
@@ -88,26 +90,34 @@ class Step(Equation):
 
     def _lines(self, style: str) -> list[str]:
         lines = [self.render(style)]
-        if self.gap is not None:
-            greater, less = ((self.right, self.left) if self.relation == "<="
-                             else (self.left, self.right))
-            less = less._inside(style, 2)
-            sign = r"\ge" if style == "latex" else ">="
-            lines.append(f"{greater.render(style)} - {less} = "
-                         f"{self.gap.render(style)} {sign} 0")
-        return lines
+        if self.gap is None:
+            return lines
+        greater, less = ((self.right, self.left) if self.relation == "<="
+                         else (self.left, self.right))
+        difference = f"{greater.render(style)} - {less._inside(style, 2)}"
+        terms = self.gap.parts if isinstance(self.gap, Addition) else [(1, self.gap)]
+        if style == "text":
+            return [*lines, f"{difference} = {self.gap.render(style)} >= 0"]
+        # a line for the difference and one for each of its terms fits narrow pages
+        rows = [f"&{difference}"]
+        for position, (sign, term) in enumerate(terms):
+            mark = "=" if position == 0 else r"\quad" + (" + " if sign > 0 else " - ")
+            lead = "-" if sign < 0 and position == 0 else ""
+            rows.append(rf"&\quad {mark} {lead}{term._inside(style, 2)}")
+        body = " \\\\\n".join(rows) + r" \;\ge\; 0"
+        return [*lines, f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"]
 
     def __repr__(self) -> str:
         body = "\n    ".join(self._lines("text"))
         evidence = self.shown_evidence("text")
-        return f"({self.number}) {self.reason} [{evidence}]\n    {body}"
+        return f"({self.label}) {self.reason} [{evidence}]\n    {body}"
 
     __str__ = __repr__
 
     def _repr_markdown_(self) -> str:
         body = "\n$$\n\n$$\n".join(self._lines("latex"))
         evidence = self.shown_evidence("latex")
-        return (f"**({self.number})** {self.reason} · *{evidence}*\n\n"
+        return (f"**({self.label})** {self.reason} · *{evidence}*\n\n"
                 f"$$\n{body}\n$$\n")
 
     # the Markdown form is the one to show; a LaTeX form beside it would win in some
@@ -115,15 +125,30 @@ class Step(Equation):
     _repr_latex_ = None
 
 
+class Steps(tuple):
+    """Several steps to be shown together."""
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self))
+
+    def _repr_markdown_(self) -> str:
+        return "\n".join(step._repr_markdown_() for step in self)
+
+
+def show(*steps: Step) -> Steps:
+    """Show several steps as the output of one notebook cell."""
+    return Steps(steps)
+
+
 class Derivation:
-    """A chain of checked steps, numbered from 1.
+    """A chain of checked steps, numbered from 1 behind the derivation's ``label``.
 
     Every method that adds a step returns it, so that the last line of a notebook cell
     shows it; a step can be passed on in ``using`` to later ones.
     """
 
-    def __init__(self, title: str) -> None:
-        self.title = title
+    def __init__(self, title: str, label: str = "") -> None:
+        self.title, self.label = title, label
         self.steps: list[Step] = []
 
     # -- steps that need no proof
@@ -137,7 +162,7 @@ class Derivation:
                              "given(), one that follows is proved")
         for step in self._naming(DEFINITION, GIVEN):
             if overlap(_sides(step.left, step.right)[0], name):
-                raise ValueError(f"{left} is not a new name: see step ({step.number})")
+                raise ValueError(f"{left} is not a new name: see step ({step.label})")
         if is_circular([*self._meanings(), (name, meaning)]):
             raise ValueError(f"{left} cannot be defined by itself, and {right} rests on "
                              "it")
@@ -182,7 +207,7 @@ class Derivation:
         """The quantity of the last step in another form."""
         last = self._last()
         if last.relation != "=":
-            raise ValueError(f"step ({last.number}) is an inequality: use prove()")
+            raise ValueError(f"step ({last.label}) is an inequality: use prove()")
         step = self.prove(last.right, right, reason, using, independent, check_at)
         step.left, step.conditional = last.left, last.conditional
         return step
@@ -227,7 +252,7 @@ class Derivation:
             claim = right.meaning - _put(rule, before, right.meaning.subs(t, t - 1))
         if not holds:
             raise DerivationError(
-                f"step ({len(self.steps) + 1}) does not follow by induction on {on}: "
+                f"step ({self._next_label()}) does not follow by induction on {on}: "
                 f"the base or the step fails; the claim was {left} = {right}, and "
                 f"what should vanish is {readable(normal_form(claim))}")
         evidence = ["proved for every ", on, ", by induction", *self._cite(facts)]
@@ -269,7 +294,7 @@ class Derivation:
         for (_, value), mark in zip(pairs, marks):
             result = replace_indexed(result, mark, value)
         facts = [_sides(q.left, q.right) for q in self._naming() if not q.conditional]
-        evidence = [f"{SUBSTITUTED} in ({last.number})"]
+        evidence = [f"{SUBSTITUTED} in ({last.label})"]
         step = self._add(last.left, result, last.relation, reason, SUBSTITUTED, evidence)
         step.conditional = last.conditional or any(
             not any(is_zero(replace_indexed(name, *fact) - value) for fact in facts)
@@ -320,10 +345,10 @@ class Derivation:
         return f"{self.title}: {len(self.steps)} steps, " + ", ".join(parts)
 
     def __repr__(self) -> str:
-        return "\n".join([self.title, *map(repr, self.steps)])
+        return "\n".join([self.title, repr(Steps(self.steps))])
 
     def _repr_markdown_(self) -> str:
-        return "\n".join(step._repr_markdown_() for step in self.steps)
+        return Steps(self.steps)._repr_markdown_()
 
     # -- inside
 
@@ -362,6 +387,9 @@ class Derivation:
         if is_random(right.at(*marks)) and not is_random(left.at(*marks)):
             raise ValueError(f"{right} is random: declare {left} with random=True")
 
+    def _next_label(self) -> str:
+        return f"{self.label}{len(self.steps) + 1}"
+
     def _last(self) -> Step:
         if not self.steps:
             raise ValueError("the ledger is empty: begin with define() or given()")
@@ -373,6 +401,7 @@ class Derivation:
             raise ValueError("every step gives its reason")
         step = Step(as_term(left), as_term(right), relation, self.title,
                     len(self.steps) + 1, reason, kind, evidence, gap)
+        step.label = f"{self.label}{step.number}"
         self.steps.append(step)
         return step
 
@@ -393,10 +422,12 @@ class Derivation:
         if not using:
             return []
         own = [q for q in using if q in self.steps]
-        cited = [f"({k})" for k in sorted({q.number for q in own})]
+        cited = [f"({self.label}{k})" for k in sorted({q.number for q in own})]
         for fact in using:
             if isinstance(fact, Step) and fact not in own:
-                cited.append(f"({fact.number}) of {fact.title}")
+                # with a letter of its own the number says which derivation it is in
+                where = "" if fact.label != str(fact.number) else f" of {fact.title}"
+                cited.append(f"({fact.label}){where}")
             elif fact not in own:
                 cited.append(fact)
         return [", using ", *_listed(cited)]
@@ -411,7 +442,7 @@ class Derivation:
         return _use(left.at(*marks) - right.at(*marks), using, independent)
 
     def _explain(self, left: Term, right: Term, gap: Expr) -> str:
-        message = (f"step ({len(self.steps) + 1}) does not follow: {left} minus {right} "
+        message = (f"step ({self._next_label()}) does not follow: {left} minus {right} "
                    f"is {readable(_tidy(normal_form(gap)))}, not 0")
         rng = np.random.default_rng(0)
         form = normal_form(gap)
@@ -515,7 +546,7 @@ def _refuse_inequality(fact: Equation) -> None:
 
 def _refuse_conditional(fact: Equation) -> None:
     if isinstance(fact, Step) and fact.conditional:
-        raise ValueError(f"step ({fact.number}) holds only for the values that were "
+        raise ValueError(f"step ({fact.label}) holds only for the values that were "
                          "substituted: it cannot be used as a fact")
 
 
