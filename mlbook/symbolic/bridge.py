@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -160,13 +162,16 @@ def _report(name: str, arguments: Sequence[Term], values: dict, expected: np.nda
             f"{np.array2string(expected, precision=8)} at {inputs}")
 
 
-def key_lines(function: Callable) -> str:
-    """The source of a function without its docstring, to be shown on a page."""
-    source = inspect.getsource(function)
-    document = inspect.getdoc(function) and function.__doc__
-    if document:
-        start = source.index(document)
-        quote = source[start - 3:start]
-        before = source[:start - 3].rstrip()
-        source = before + source[start + len(document) + len(quote):]
-    return inspect.cleandoc("\n" + source)
+def key_lines(function: Callable, signature: bool = True) -> str:
+    """The source of a function without its docstring, to be shown on a page.
+
+    Read from the module itself, so that the page cannot show code that does not run.
+    ``signature=False`` leaves only the body.
+    """
+    lines = textwrap.dedent(inspect.getsource(function)).splitlines()
+    (node,) = ast.parse("\n".join(lines)).body
+    statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    body = lines[statements[0].lineno - 1:]
+    if not signature:
+        return textwrap.dedent("\n".join(body))
+    return "\n".join(lines[:node.body[0].lineno - 1] + body)
