@@ -41,6 +41,8 @@ from sympy import (
     denom,
     expand,
     factorial,
+    fraction,
+    log,
     numer,
     powsimp,
     solve,
@@ -173,7 +175,7 @@ class _Ranges:
         inner = {v: (low, high) for v, low, high in reversed(tuple(limits))}
         return _Ranges(self.assumed, {**self.scope, **inner})
 
-    def assume(self, index: Expr, low: Expr, high: Expr) -> None:
+    def _assume(self, index: Expr, low: Expr, high: Expr) -> None:
         if self.assumed.setdefault(index, (low, high)) != (low, high):
             first = self.assumed[index]
             raise ValueError(
@@ -206,15 +208,21 @@ class _Ranges:
             return True
         if self._is_bound(index, low, high):
             return None
-        if index.is_Integer:
-            grows = [high.diff(q).is_positive for q in high.free_symbols]
-            return True if low.is_Integer and any(grows) and all(grows) else None
+        if _for_large_sizes(high - index) and _for_large_sizes(index - low):
+            return True
         if isinstance(index, Symbol) and not (low.has(index) or high.has(index)):
+            self._assume(index, low, high)
             return True
         return None
 
     def _is_bound(self, *exprs: Expr) -> bool:
         return any(q in self.scope for expr in exprs for q in expr.free_symbols)
+
+
+def _for_large_sizes(expr: Expr) -> bool:
+    """Is ``expr`` nonnegative once all that it mentions is large?"""
+    grows = [expr.diff(q).is_positive for q in expr.free_symbols]
+    return all(grows) if grows else expr.is_nonnegative is True
 
 
 def _absorb_delta(body: Expr, limits: list, ranges: _Ranges) -> tuple[Expr, list] | None:
@@ -236,8 +244,6 @@ def _absorb_delta(body: Expr, limits: list, ranges: _Ranges) -> tuple[Expr, list
                 continue
             if not inside:
                 return S.Zero, []
-            if isinstance(other, Symbol) and other not in around.scope:
-                ranges.assume(other, low, high)
             rest = Mul(*[q for q in factors if q is not delta])
             rest = rename_bound(rest, other.free_symbols).xreplace({v: other})
             return rest, [limit for limit in limits if limit[0] != v]
@@ -368,7 +374,8 @@ def _normalise(expr: Expr, ranges: _Ranges) -> Expr:
 
 
 def _expand(expr: Expr) -> Expr:
-    return expand(fold_reflections(expr))
+    # passes over the whole tree that would find nothing are left out
+    return expand(fold_reflections(expr), basic=False, log=expr.has(log))
 
 
 def _distribute(expr: Expr, ranges: _Ranges) -> Expr:
@@ -425,7 +432,7 @@ def _level_of(symbol: Symbol) -> int:
 def _canonical_term(term: Expr, ranges: _Ranges):
     """(coefficient, (body, limits)) of one product, or an Expr to be taken up anew."""
     body, limits = _merge_sums(term)
-    body = _merge_deltas(body)
+    body = _merge_deltas(body, {limit[0] for limit in limits})
     absorbed = _absorb_delta(body, limits, ranges)
     if absorbed is not None:
         return Sum(absorbed[0], *absorbed[1]) if absorbed[1] else absorbed[0]
@@ -434,8 +441,9 @@ def _canonical_term(term: Expr, ranges: _Ranges):
         others = [q for q in limits if q is not limit]
         if (not body.has(v) and not any(q.has(v) for o in others for q in o[1:])
                 and ranges.within(others).counts(low, high)):
-            counted = body * (high - low + 1)
-            return Sum(counted, *others) if others else counted
+            counted = expand(body * (high - low + 1))
+            return Add(*[Sum(q, *others) if others else q
+                         for q in Add.make_args(counted)])
     if not limits:
         coefficient, rest = body.as_coeff_Mul()
         return coefficient, (rest, ())
@@ -446,7 +454,7 @@ def _canonical_term(term: Expr, ranges: _Ranges):
 
 def _merge_sums(term: Expr) -> tuple[Expr, list]:
     """One product as a body and the list of all its limits, innermost first."""
-    body, limits, todo = S.One, [], list(Mul.make_args(term))
+    factors, limits, todo = [], [], list(Mul.make_args(term))
     while todo:
         factor = todo.pop()
         if isinstance(factor, Sum):
@@ -463,17 +471,19 @@ def _merge_sums(term: Expr) -> tuple[Expr, list]:
               and factor.exp.is_Integer and factor.exp > 0):
             todo += [factor.base] * int(factor.exp)
         else:
-            body *= factor
-    return body, limits
+            factors.append(factor)
+    return Mul(*factors), limits
 
 
-def _merge_deltas(body: Expr) -> Expr:
-    """delta^k = delta, and delta(a, b) f(b) = delta(a, b) f(a) for the first name a."""
+def _merge_deltas(body: Expr, summed: set) -> Expr:
+    """delta^k = delta, and delta(a, b) f(b) = delta(a, b) f(a), a rather not summed."""
     body = body.replace(
         lambda q: isinstance(q, Pow) and isinstance(q.base, KroneckerDelta)
         and q.exp.is_positive, lambda q: q.base)
     for delta in [q for q in Mul.make_args(body) if isinstance(q, KroneckerDelta)]:
         first, second = delta.args
+        if first in summed and second not in summed:
+            first, second = second, first
         if isinstance(second, Symbol) and not first.has(second):
             rest = Mul(*[q for q in Mul.make_args(body) if q != delta])
             rest = rename_bound(rest, first.free_symbols)
@@ -545,8 +555,8 @@ def is_zero(expr: Expr) -> bool:
         return True
     if _merged_summands(form) == 0:
         return True
-    fraction = numer(together(form))
-    return fraction != form and normal_form(fraction) == 0
+    above, below = fraction(together(form))
+    return not below.is_number and normal_form(above) == 0
 
 
 def _name_bases(expr: Expr) -> Expr:
