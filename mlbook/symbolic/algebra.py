@@ -39,6 +39,7 @@ from sympy import (
     Tuple,
     Wild,
     denom,
+    exp,
     expand,
     factorial,
     fraction,
@@ -340,7 +341,9 @@ def normal_form_under(expr: Expr, bound: Iterable[Symbol]) -> Expr:
     These are not free: nothing is assumed of where they lie.
     """
     scope: dict = dict.fromkeys(bound)
-    return _normalise(_with_dummies(sympify(expr)), _Ranges(scope=scope))
+    # log sigmoid(-z) is folded as a whole, before its argument could be
+    expr = fold_reflections(sympify(expr))
+    return _normalise(_with_dummies(expr), _Ranges(scope=scope))
 
 
 def _with_dummies(expr: Expr) -> Expr:
@@ -375,7 +378,20 @@ def _normalise(expr: Expr, ranges: _Ranges) -> Expr:
 
 def _expand(expr: Expr) -> Expr:
     # passes over the whole tree that would find nothing are left out
-    return expand(fold_reflections(expr), basic=False, log=expr.has(log))
+    expr = expand(fold_reflections(expr), basic=False, log=expr.has(log))
+    return expr.replace(_is_power_in_factors, _power_of_sum)
+
+
+def _is_power_in_factors(expr: Expr) -> bool:
+    """A product of b^f[i], which SymPy's expand makes of b^(sum of f[i])."""
+    if not isinstance(expr, Product) or not isinstance(expr.function, (Pow, exp)):
+        return False
+    return not expr.function.as_base_exp()[0].has(*expr.variables)
+
+
+def _power_of_sum(expr: Product) -> Expr:
+    base, exponent = expr.function.as_base_exp()
+    return Pow(base, Sum(exponent, *expr.limits))
 
 
 def _distribute(expr: Expr, ranges: _Ranges) -> Expr:
@@ -690,7 +706,8 @@ def stationary_point(expr: Expr, variable: Expr) -> Expr:
         if the equation cannot be proved at the root.
     """
     slope = partial(expr, variable)
-    equation = numer(together(slope))
+    # the unknown must come out of the sums before SymPy can solve for it
+    equation = numer(together(collapse(expand(slope))))
     unknown = Dummy("unknown")
     try:
         roots = solve(equation.xreplace({variable: unknown}), unknown)
@@ -702,7 +719,7 @@ def stationary_point(expr: Expr, variable: Expr) -> Expr:
     root = roots[0]
     left = [q for q in root.atoms(Indexed) if isinstance(variable, Indexed)
             and q.base == variable.base]
-    if left or root.has(variable):
+    if left or root.has(variable, unknown):
         raise ValueError(f"the root still contains {left[0] if left else variable}")
     if not is_zero(replace_indexed(slope, variable, root)):
         raise ValueError(f"the derivative is not proved to vanish at {root}")
