@@ -25,24 +25,41 @@ from numpy.typing import ArrayLike
 
 from mlbook.base import Floats, Parameters, as_float
 
+# a squared distance below this share of the squared norms has lost six digits to them
+CANCELLATION = 1e-6
+# exponents that are sums of terms of this size keep nine digits
+LARGEST_EXPONENT = 1e6
+PAIRS_AT_ONCE = 2**16  # differences of points held in memory at once
+
 
 def squared_distances(X: Floats, Z: Floats) -> Floats:
     """Squared Euclidean distances of all pairs, shape (n, m), never negative.
 
-    Expanded as |x|^2 - 2 x'z + |z|^2 around the mean of ``Z``: the expansion loses the
-    digits that the norms have beyond the distances, and centring makes the norms small.
+    Expanded as |x|^2 - 2 x'z + |z|^2 around the mean of ``Z``. The expansion loses the
+    digits that the norms have beyond the distances. Centring makes the norms small, and
+    pairs that still lose more than about six digits are computed from their difference.
     """
     centre = Z.mean(axis=0)
-    X, Z = X - centre, Z - centre
-    squares = X @ Z.T
+    from_centre, Z_from_centre = X - centre, Z - centre
+    norms = np.einsum("ij,ij->i", from_centre, from_centre)
+    squares = from_centre @ Z_from_centre.T
     squares *= -2
-    squares += np.einsum("ij,ij->i", X, X)[:, None]
-    squares += np.einsum("ij,ij->i", Z, Z)
-    return np.maximum(squares, 0, out=squares)
+    squares += norms[:, None]
+    squares += np.einsum("ij,ij->i", Z_from_centre, Z_from_centre)
+    # |z| is at most |x| plus the distance, so the norm of x alone tells
+    n_rows = max(1, PAIRS_AT_ONCE // len(Z))
+    for start in range(0, len(X), n_rows):
+        block = slice(start, start + n_rows)
+        i, j = np.nonzero(squares[block] < CANCELLATION * norms[block, None])
+        difference = X[start + i] - Z[j]
+        squares[start + i, j] = np.einsum("ij,ij->i", difference, difference)
+    return squares
 
 
 class Kernel(Parameters):
     """A symmetric function of two points, evaluated for all pairs at once."""
+
+    __array_ufunc__ = None  # an array times a kernel is an error, not many kernels
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Floats:
         """Return the matrix k(x_i, z_j) of shape (n, m); Z is X by default.
@@ -60,15 +77,13 @@ class Kernel(Parameters):
                 "the same number."
             )
         with np.errstate(over="ignore", invalid="ignore"):
-            values = self._pairs(X, Z)
-        if not np.isfinite(values).all():
-            raise ValueError(f"{self} overflows on these points: scale the features.")
-        return values
+            return self._finite(self._pairs(X, Z))
 
     def diagonal(self, X: ArrayLike) -> Floats:
-        """Return k(x_i, x_i) for every row, shape (n,)."""
+        """Return k(x_i, x_i) for every row, shape (n,); raises as a call does."""
         self.check_parameters()
-        return self._diagonal(_points(X, "X"))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._finite(self._diagonal(_points(X, "X")))
 
     def rows(self, X: ArrayLike) -> Callable[[int], Floats]:
         """Return a function of i that computes row i of the matrix of all pairs.
@@ -77,13 +92,23 @@ class Kernel(Parameters):
         those of a call by rounding.
         """
         self.check_parameters()
-        return self._rows(_points(X, "X"))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._rows(_points(X, "X"))
 
     def check_parameters(self) -> None:
         """Raise ValueError for a parameter outside its range."""
 
+    def _finite(self, values: Floats) -> Floats:
+        if not np.isfinite(values).all():
+            raise ValueError(f"{self} overflows on these points: scale the features.")
+        return values
+
     def _rows(self, X: Floats) -> Callable[[int], Floats]:
-        return lambda i: self._pairs(X[i : i + 1], X)[0]
+        def row(i: int) -> Floats:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return self._finite(self._pairs(X[i : i + 1], X)[0])
+
+        return row
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
         raise NotImplementedError
@@ -180,11 +205,13 @@ class Gaussian(Kernel):
     def _rows(self, X: Floats) -> Callable[[int], Floats]:
         # -gamma |x - z|^2 = (x, 1, -gamma |x|^2) . (2 gamma z, -gamma |z|^2, 1): one
         # product gives the exponent, which rounding can lift a little above 0
-        X = X - X.mean(axis=0)
-        squares = -self.gamma * np.einsum("ij,ij->i", X, X)
+        centred = X - np.median(X, axis=0)  # far points do not move a median far
+        squares = -self.gamma * np.einsum("ij,ij->i", centred, centred)
+        if squares.min() < -LARGEST_EXPONENT:
+            return super()._rows(X)
         ones = np.ones(len(X))
-        left = np.column_stack([X, ones, squares])
-        right = np.vstack([2 * self.gamma * X.T, squares, ones])
+        left = np.column_stack([centred, ones, squares])
+        right = np.vstack([2 * self.gamma * centred.T, squares, ones])
 
         def row(i: int) -> Floats:
             exponent = left[i] @ right
@@ -268,10 +295,23 @@ class Product(_Pair):
         return self.left._diagonal(X) * self.right._diagonal(X)
 
 
+def squared_feature_distances(
+    kernel: Kernel, X: ArrayLike, Z: ArrayLike | None = None
+) -> Floats:
+    """Squared distances of the feature vectors of all pairs; Z is X by default.
+
+    Entry (i, j) of the matrix of shape (n, m) is |phi(x_i) - phi(z_j)|^2 = k(x_i, x_i)
+    - 2 k(x_i, z_j) + k(z_j, z_j). For a kernel that is not positive semi-definite there
+    is no phi, and an entry can be negative. Raises as a call of the kernel does.
+    """
+    own = kernel.diagonal(X)
+    return own[:, None] - 2 * kernel(X, Z) + (own if Z is None else kernel.diagonal(Z))
+
+
 def gram(kernel: Kernel, X: ArrayLike) -> Floats:
     """Return the Gram matrix k(x_i, x_j), shape (n, n), exactly symmetric."""
-    K = kernel(X)
-    return (K + K.T) / 2
+    half = kernel(X) / 2
+    return half + half.T
 
 
 def is_positive_semidefinite(K: ArrayLike, tolerance: float = 1e-10) -> bool:
@@ -279,10 +319,13 @@ def is_positive_semidefinite(K: ArrayLike, tolerance: float = 1e-10) -> bool:
 
     ``tolerance`` is relative to the largest absolute eigenvalue: a Gram matrix of rank
     r < n has eigenvalues that are 0 on paper and a little off in floating point.
-    Raises ValueError if ``K`` is not square or not symmetric.
+    Raises ValueError if ``K`` is not square or not symmetric, and for a tolerance that
+    is not between 0 and 1.
     """
+    if not 0 <= tolerance < 1:
+        raise ValueError(f"tolerance must lie in [0, 1), got {tolerance!r}.")
     K = as_float(K, "K")
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or K.size == 0:
         raise ValueError(f"K must be a square matrix, got shape {K.shape}.")
     if not np.allclose(K, K.T, rtol=1e-10, atol=1e-12 * np.abs(K).max(initial=0)):
         raise ValueError("K must be symmetric.")
@@ -316,6 +359,8 @@ def _points(values: ArrayLike, name: str) -> Floats:
         raise ValueError(
             f"{name} must be 2-D, one point a row, got shape {points.shape}."
         )
+    if len(points) == 0:
+        raise ValueError(f"{name} holds no points: its shape is {points.shape}.")
     return points
 
 

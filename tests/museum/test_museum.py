@@ -36,12 +36,14 @@ GRADIENTS = "mlbook/gradients.py"
 BIAS_VARIANCE = "mlbook/foundations/bias_variance.py"
 RIDGE = "mlbook/linear/ridge.py"
 DISCRIMINANT = "mlbook/generative/discriminant_analysis.py"
+KERNEL_FUNCTIONS = "mlbook/kernels/kernel_functions.py"
 
 IN_OPTIMIZERS = "tests/networks/test_optimizers.py::"
 IN_GRADIENTS = "tests/test_gradients.py::"
 IN_BIAS_VARIANCE = "tests/foundations/test_bias_variance.py::"
 IN_RIDGE = "tests/linear/test_ridge.py::"
 IN_DISCRIMINANT = "tests/generative/test_discriminant_analysis.py::"
+IN_KERNEL_FUNCTIONS = "tests/kernels/test_kernel_functions.py::"
 
 MUTANTS = [
     Mutant(
@@ -249,6 +251,48 @@ MUTANTS = [
         "joint = np.log(self.priors_) - ",
         "joint = -",
         IN_DISCRIMINANT + "test_as_bayes_rule_with_the_estimated_densities",
+    ),
+    Mutant(
+        "a Gaussian kernel with the sign of gamma flipped",
+        KERNEL_FUNCTIONS,
+        "exponent *= -self.gamma",
+        "exponent *= self.gamma",
+        IN_KERNEL_FUNCTIONS + "test_as_scikit_learn[gaussian]",
+    ),
+    Mutant(
+        "a Gaussian kernel of the distance instead of its square",
+        KERNEL_FUNCTIONS,
+        "exponent = squared_distances(X, Z)",
+        "exponent = np.sqrt(squared_distances(X, Z))",
+        IN_KERNEL_FUNCTIONS + "test_gaussian_is_its_series",
+    ),
+    Mutant(
+        "a polynomial kernel whose gamma multiplies the constant too",
+        KERNEL_FUNCTIONS,
+        "return (self.gamma * (X @ Z.T) + self.coef0) ** self.degree",
+        "return (self.gamma * (X @ Z.T + self.coef0)) ** self.degree",
+        IN_KERNEL_FUNCTIONS + "test_polynomial_is_the_inner_product_of_its_features",
+    ),
+    Mutant(
+        "positive entries taken for a positive semi-definite matrix",
+        KERNEL_FUNCTIONS,
+        "return bool(eigenvalues[0] >= -tolerance * np.abs(eigenvalues).max())",
+        "return bool((K >= 0).all())",
+        IN_KERNEL_FUNCTIONS + "test_is_positive_semidefinite",
+    ),
+    Mutant(
+        "squared distances by their expansion alone, whatever cancels",
+        KERNEL_FUNCTIONS,
+        "CANCELLATION = 1e-6",
+        "CANCELLATION = -1.0",
+        IN_KERNEL_FUNCTIONS + "test_two_clusters_and_an_outlier_keep_their_digits",
+    ),
+    Mutant(
+        "distances in feature space without the factor 2",
+        KERNEL_FUNCTIONS,
+        "own[:, None] - 2 * kernel(X, Z)",
+        "own[:, None] - kernel(X, Z)",
+        IN_KERNEL_FUNCTIONS + "test_distances_between_features",
     ),
     # The symbolic engine's exhibits stand here, first of them a normal form that
     # ignores a bound of a sum.
