@@ -1,11 +1,11 @@
 """The bias-variance decomposition, measured and in closed form.
 
-A learner turns a training set D into a predictor. At a fixed point x, the prediction
-g_D(x) is random because D is. New targets are y = f(x) + noise, with noise of mean 0
-and variance sigma^2 that is independent of D, so
+A learner turns a training set into a predictor. At a fixed point x, the prediction
+fhat(x) is random because the training set is. New targets are y = f(x) + noise, with
+noise of mean 0 and variance sigma^2 that is independent of the training set, so
 
-    E (y - g_D)^2 = (E g_D - f)^2 + E (g_D - E g_D)^2 + sigma^2 ,
-       total      =    bias^2     +      variance     +  noise
+    E (y - fhat)^2 = (E fhat - f)^2 + E (fhat - E fhat)^2 + sigma^2 ,
+        total      =     bias^2     +      variance       +  noise
 
 where every expectation is over training sets (and the new noise), never over test
 points. Averages over test points are taken of the three parts afterwards.
@@ -42,7 +42,7 @@ class BiasVariance:
     bias2, variance, noise, total : float
         Averages over the m test points.
     bias : ndarray of shape (m,)
-        E g_D - f at each test point, in units of the target.
+        E fhat - f at each test point, in units of the target.
     pointwise_bias2, pointwise_variance : ndarray of shape (m,)
         The parts at each test point.
     """
@@ -69,7 +69,7 @@ class BiasVarianceEstimate(BiasVariance):
     bias2_se, variance_se, total_se : float
         Standard errors over training sets.
     predictions : ndarray of shape (n_training_sets, m)
-        g_D at the test points, one row for each training set.
+        fhat at the test points, one row for each training set.
     """
 
     bias2_se: float
