@@ -146,7 +146,7 @@ class Plain(Term):
         elif expr.is_Mul or isinstance(expr, (sympy.Sum, sympy.Rational)) \
                 and not expr.is_integer:
             self.binding = PRODUCT
-        elif expr.is_Pow:
+        elif expr.is_Pow or isinstance(expr, sympy.exp):  # printed as e^z
             self.binding = POWER
 
     def at(self, *indices: Expr) -> Expr:
