@@ -342,7 +342,8 @@ class Derivation:
                   INEQUALITY: "inequalities with their differences shown"}
         parts = [f"{counts[kind]} {plural.get(kind, name) if counts[kind] > 1 else name}"
                  for kind, name in names.items() if counts[kind]]
-        return f"{self.title}: {len(self.steps)} steps, " + ", ".join(parts)
+        steps = f"{len(self.steps)} step{'s' if len(self.steps) != 1 else ''}"
+        return ", ".join([f"{self.title}: {steps}", *parts])
 
     def __repr__(self) -> str:
         return "\n".join([self.title, repr(Steps(self.steps))])

@@ -37,12 +37,16 @@ BIAS_VARIANCE = "mlbook/foundations/bias_variance.py"
 RIDGE = "mlbook/linear/ridge.py"
 DISCRIMINANT = "mlbook/generative/discriminant_analysis.py"
 KERNEL_FUNCTIONS = "mlbook/kernels/kernel_functions.py"
+ALGEBRA = "mlbook/symbolic/algebra.py"
+EXPECTATION = "mlbook/symbolic/expectation.py"
 
 IN_OPTIMIZERS = "tests/networks/test_optimizers.py::"
 IN_GRADIENTS = "tests/test_gradients.py::"
 IN_BIAS_VARIANCE = "tests/foundations/test_bias_variance.py::"
 IN_RIDGE = "tests/linear/test_ridge.py::"
 IN_DISCRIMINANT = "tests/generative/test_discriminant_analysis.py::"
+IN_ALGEBRA = "tests/symbolic/test_algebra.py::"
+IN_EXPECTATION = "tests/symbolic/test_expectation.py::"
 IN_KERNEL_FUNCTIONS = "tests/kernels/test_kernel_functions.py::"
 
 MUTANTS = [
@@ -294,8 +298,49 @@ MUTANTS = [
         "own[:, None] - kernel(X, Z)",
         IN_KERNEL_FUNCTIONS + "test_distances_between_features",
     ),
-    # The symbolic engine's exhibits stand here, first of them a normal form that
-    # ignores a bound of a sum.
+    Mutant(
+        "a normal form that ignores a bound",
+        ALGEBRA,
+        "inner.insert(0, Tuple(fresh[v], low, high))",
+        "inner.insert(0, Tuple(fresh[v], S.One, high))",
+        IN_ALGEBRA + "test_bounds_count[limits0]",
+    ),
+    Mutant(
+        "a substitution that falls under a sum of the same index",
+        ALGEBRA,
+        "    expr = rename_bound(expr, value.free_symbols - set(generic))\n",
+        "",
+        IN_ALGEBRA + "test_replacing_entries[expr2-pattern2-value2-right2]",
+    ),
+    Mutant(
+        "a derivative under a sum without Kronecker's delta",
+        ALGEBRA,
+        "return collapse(expr.diff(variable))",
+        "return collapse(expr.diff(variable).replace(KroneckerDelta, lambda p, q: S.One))",
+        IN_ALGEBRA + "test_partial_of_a_square_loss",
+    ),
+    Mutant(
+        "a triangular sum differentiated as if it were a full one",
+        ALGEBRA,
+        "        if self._is_bound(index, low, high):\n            return None\n",
+        "",
+        IN_ALGEBRA + "test_partial_of_a_triangular_sum_counts_only_the_rows_that_hold_"
+        "the_entry",
+    ),
+    Mutant(
+        "an induction without its base",
+        ALGEBRA,
+        "return is_zero(base - start) and is_zero(now - step(before))",
+        "return is_zero(now - step(before))",
+        IN_ALGEBRA + "test_a_wrong_claim_or_start_is_not[claim1-1]",
+    ),
+    Mutant(
+        "the mean of a product taken for the product of the means",
+        EXPECTATION,
+        "    for family in families:\n        mine =",
+        "    for family in families or [_family(q) for q in factors]:\n        mine =",
+        IN_EXPECTATION + "test_what_does_not_follow[inner1-wrong1]",
+    ),
 ]
 
 
