@@ -513,15 +513,16 @@ def _name_canonically(body: Expr, limits: list, ranges: _Ranges):
 
     def signature(limit: Tuple) -> str:
         # what an index looks like when all the others look alike
-        seen = {q[0]: other for q in limits} | {limit[0]: mark}
-        return srepr(Tuple(limit[1].xreplace(seen), limit[2].xreplace(seen),
-                           body.xreplace(seen)))
+        alike = {q[0]: other for q in limits} | {limit[0]: mark}
+        return srepr(Tuple(limit[1].xreplace(alike), limit[2].xreplace(alike),
+                           body.xreplace(alike)))
 
     groups: dict = {}
     for limit in limits:
         groups.setdefault(signature(limit), []).append(limit)
     # only indices that look alike need to be tried in every order
-    orders = product(*(permutations(groups[key]) for key in sorted(groups)))
+    seen = Tuple(body, *(Tuple(*limit[1:]) for limit in limits))
+    orders = product(*(_orders(groups[key], seen) for key in sorted(groups)))
     best, level = None, _level(body)
     for order in orders:
         chosen = _outer_last([limit for group in order for limit in group])
@@ -533,6 +534,14 @@ def _name_canonically(body: Expr, limits: list, ranges: _Ranges):
         if best is None or key < best[0]:
             best = (key, (candidate, named))
     return best[1]
+
+
+def _orders(group: list, seen: Tuple) -> Iterable:
+    """All orders of these limits; a single one if exchanging them changes nothing."""
+    names = [limit[0] for limit in group]
+    symmetric = all(seen.xreplace({p: q, q: p}) == seen
+                    for p, q in zip(names, names[1:]))
+    return [group] if symmetric else permutations(group)
 
 
 def _outer_last(limits: list) -> list:

@@ -20,7 +20,6 @@ from sympy import (
     Symbol,
     Trace,
     ZeroMatrix,
-    log,
     sympify,
 )
 from sympy.matrices.expressions.matexpr import MatrixElement

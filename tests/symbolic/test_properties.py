@@ -75,7 +75,7 @@ def test_partial_is_explicit_differentiation_at_small_sizes(variable, at):
     (0, 1900, 2, False), (10_000, 650, 3, False), (20_000, 350, 3, True),
     (30_000, 110, 4, True)])
 def test_identical_never_affirms_a_near_miss(first, count, depth, deltas):
-    decided, missed = 0, 0
+    decided = 0
     for rng, expr in expressions(first, count, depth, deltas):
         other = near_miss(rng, expr)
         affirmed = identical(expr, other)
@@ -130,7 +130,7 @@ def test_identical_affirms_renamed_reordered_and_expanded(depth, count):
 
 def test_substitution_captures_nothing():
     """Put a formula with the sums' own letters in it for w[.] and for c."""
-    for rng, expr in expressions(50_000, 150, 3, False):
+    for _, expr in expressions(50_000, 150, 3, False):
         entry = w[m] + y[i] * a[j]  # i and j are free here and bound in expr
         wrapped = expr.subs(w[2], w[m]) if expr.has(w[2]) else expr
         new = replace_indexed(wrapped, w[l], entry.xreplace({m: l}))
