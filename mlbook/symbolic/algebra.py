@@ -128,7 +128,8 @@ def replace_indexed(expr: Expr, pattern: Expr, value: Expr) -> Expr:
             and all(p in generic or p == q
                     for p, q in zip(pattern.indices, node.indices))
             # K[i, i] stands for the diagonal only
-            and len(set(zip(pattern.indices, node.indices))) == len(set(pattern.indices))
+            and len(set(pattern.indices))
+            == len(set(zip(pattern.indices, node.indices)))
         )
 
     def put(node: Expr) -> Expr:
@@ -143,7 +144,7 @@ def replace_indexed(expr: Expr, pattern: Expr, value: Expr) -> Expr:
 
 
 def peel_last(expr: Expr, upper: Expr | None = None) -> Expr:
-    """Split the last term off every sum (only those that end at ``upper``, if given)."""
+    """Split the last term off every sum, or off those that end at ``upper``."""
 
     def wanted(node: Expr) -> bool:
         return (isinstance(node, Sum) and len(node.limits) == 1
@@ -226,7 +227,8 @@ def _for_large_sizes(expr: Expr) -> bool:
     return all(grows) if grows else expr.is_nonnegative is True
 
 
-def _absorb_delta(body: Expr, limits: list, ranges: _Ranges) -> tuple[Expr, list] | None:
+def _absorb_delta(body: Expr, limits: list,
+                  ranges: _Ranges) -> tuple[Expr, list] | None:
     """Carry out one sum over an index that a Kronecker delta fixes; None: no such."""
     factors = Mul.make_args(body)
     around = ranges.within(limits)
@@ -297,7 +299,8 @@ def partial(expr: Expr, variable: Expr) -> Expr:
     """
     expr = sympify(expr)
     if not isinstance(variable, (Symbol, Indexed)):
-        raise TypeError(f"cannot differentiate by {variable}: take a symbol or an entry")
+        raise TypeError(f"cannot differentiate by {variable}: take a symbol or an "
+                        "entry")
     names = variable.free_symbols if isinstance(variable, Indexed) else {variable}
     expr = rename_bound(expr, names)
     bounds = {q for node in expr.atoms(*BINDERS) for limit in node.limits
@@ -425,7 +428,8 @@ def _normal_product(expr: Product, ranges: _Ranges) -> Expr:
     for position, (v, low, high) in enumerate(expr.limits):
         new = Symbol(f"_s{level}_{position}", integer=True)
         body = body.xreplace({v: new})
-        limits = [Tuple(q, *(r.xreplace({v: new}) for r in pair)) for q, *pair in limits]
+        limits = [Tuple(q, *(r.xreplace({v: new}) for r in pair))
+                  for q, *pair in limits]
         limits.append(Tuple(new, low, high))
     if body.has(Sum):  # once more, now that the order cannot depend on old names
         body = _normalise(body, ranges.within(limits))

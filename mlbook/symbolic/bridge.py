@@ -139,7 +139,8 @@ def _draw(argument: Term, values: dict, interval: tuple[float, float] | None,
         raise ValueError(f"{argument} is a whole number: give its bounds in sizes=")
     if interval is None:
         interval = (0.1, 2.0) if label.is_nonnegative else None
-    drawn = rng.normal(size=shape) if interval is None else rng.uniform(*interval, shape)
+    drawn = (rng.normal(size=shape) if interval is None
+             else rng.uniform(*interval, shape))
     return drawn if shape or isinstance(argument, Array) else float(drawn)
 
 

@@ -10,8 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from sympy import Add, Dummy, Expr, Function, Indexed, IndexedBase, Integer, Mul, Pow, S, Sum
-from sympy import Symbol, sympify
+from sympy import (
+    Add,
+    Dummy,
+    Expr,
+    Function,
+    Indexed,
+    IndexedBase,
+    Integer,
+    Mul,
+    Pow,
+    S,
+    Sum,
+    Symbol,
+    sympify,
+)
 
 from mlbook.symbolic.algebra import bound_symbols, normal_form_under, rename_bound
 
@@ -97,8 +110,9 @@ def linear(expr: Expr, moments: Iterable[tuple[Expr, Expr]] = (),
                 for family in independent]
     for one, other in combinations(families, 2):
         if one & other:
-            raise ValueError(f"{', '.join(sorted(one & other))} is in two families that "
-                             "are said to be independent of each other")
+            shared = ", ".join(sorted(one & other))
+            raise ValueError(f"{shared} is in two families that are said to be "
+                             "independent of each other")
     rules = [(sympify(pattern), sympify(value)) for pattern, value in moments]
     expr = sympify(expr)
     for _ in range(20):

@@ -74,7 +74,8 @@ class Step(Equation):
     """One line of a ledger: an equation, its reason and its evidence."""
 
     def __init__(self, left: Term, right: Term, relation: str, title: str, number: int,
-                 reason: str, kind: str, evidence: list, gap: Term | None = None) -> None:
+                 reason: str, kind: str, evidence: list,
+                 gap: Term | None = None) -> None:
         super().__init__(left, right, relation)
         self.title, self.number, self.reason = title, number, reason
         self.label = str(number)
@@ -164,8 +165,8 @@ class Derivation:
             if overlap(_sides(step.left, step.right)[0], name):
                 raise ValueError(f"{left} is not a new name: see step ({step.label})")
         if is_circular([*self._meanings(), (name, meaning)]):
-            raise ValueError(f"{left} cannot be defined by itself, and {right} rests on "
-                             "it")
+            raise ValueError(f"{left} cannot be defined by itself, and {right} rests "
+                             "on it")
         self._refuse_lost_randomness(left, right)
         return self._add(left, right, "=", reason, DEFINITION, [DEFINITION])
 
@@ -182,10 +183,10 @@ class Derivation:
               check_at: Mapping[Term, int] | None = None) -> Step:
         """left = right, from the facts in ``using``.
 
-        A fact about a name (w, m[t]) is substituted, for every index; a recursion, which
-        has the name on both sides, only for the entry it names. A known sum or power is
-        imposed, a fact E[...] = ... is a moment. ``independent`` lists families of random
-        variables that are independent of each other. Only where no proof can be had,
+        A fact about a name (w, m[t]) is substituted, for every index; a recursion,
+        which has the name on both sides, only for the entry it names. A known sum or power is
+        imposed, a fact E[...] = ... is a moment. ``independent`` lists families of
+        random variables that are independent of each other. Only where no proof can be had,
         ``check_at`` ({n: 3, d: 2}) asks for a check at random points instead.
         """
         left, right = as_term(left), as_term(right)
@@ -213,7 +214,8 @@ class Derivation:
         return step
 
     def induct(self, left: object, right: object, reason: str, on: Scalar,
-               recursion: Equation | None = None, start: Equation | None = None) -> Step:
+               recursion: Equation | None = None,
+               start: Equation | None = None) -> Step:
         """left = right for every whole ``on``, by induction.
 
         With ``recursion`` (left[t] in terms of left[t - 1]) the right side is proved to
@@ -235,8 +237,8 @@ class Derivation:
             if left.meaning != now:
                 raise ValueError(f"the recursion is for {recursion.left}, not {left}")
             if not isinstance(now, Indexed) or now.indices[-1] != t:
-                raise ValueError(f"expected a recursion for an entry [{on}], got one for "
-                                 f"{left}")
+                raise ValueError(f"expected a recursion for an entry [{on}], got one "
+                                 f"for {left}")
             self._refuse_lost_randomness(left, right)
             before = now.subs(t, t - 1)
             begin = now.subs(t, 0) if start is None else start.left.meaning
@@ -295,7 +297,8 @@ class Derivation:
             result = replace_indexed(result, mark, value)
         facts = [_sides(q.left, q.right) for q in self._naming() if not q.conditional]
         evidence = [f"{SUBSTITUTED} in ({last.label})"]
-        step = self._add(last.left, result, last.relation, reason, SUBSTITUTED, evidence)
+        step = self._add(last.left, result, last.relation, reason, SUBSTITUTED,
+                         evidence)
         step.conditional = last.conditional or any(
             not any(is_zero(replace_indexed(name, *fact) - value) for fact in facts)
             for name, value in pairs)
@@ -340,7 +343,8 @@ class Derivation:
         counts = Counter(step.kind for step in self.steps)
         plural = {DEFINITION: "definitions",
                   INEQUALITY: "inequalities with their differences shown"}
-        parts = [f"{counts[kind]} {plural.get(kind, name) if counts[kind] > 1 else name}"
+        parts = [f"{counts[kind]} "
+                 f"{plural.get(kind, name) if counts[kind] > 1 else name}"
                  for kind, name in names.items() if counts[kind]]
         steps = f"{len(self.steps)} step{'s' if len(self.steps) != 1 else ''}"
         return ", ".join([f"{self.title}: {steps}", *parts])
@@ -369,8 +373,8 @@ class Derivation:
         entry = variable.at(*_fresh(variable))
         hidden = hides(inner.at(), entry, self._meanings())
         if hidden is not None:
-            raise ValueError(f"{hidden} depends on {variable} by an earlier step: write "
-                             f"out what it stands for before differentiating")
+            raise ValueError(f"{hidden} depends on {variable} by an earlier step: "
+                             "write out what it stands for before differentiating")
 
     def _refuse_dependence(self, independent: Sequence) -> None:
         """What is defined through the same random variable is not independent."""
@@ -436,7 +440,8 @@ class Derivation:
     def _difference(self, left: Term, right: Term, using: Sequence[Equation],
                     independent: Sequence) -> Expr:
         if right.shape and right.shape != left.shape:
-            raise ValueError(f"{left} has shape {left.shape}, {right} has {right.shape}")
+            raise ValueError(f"{left} has shape {left.shape}, {right} has "
+                             f"{right.shape}")
         for node in [*_partials(left), *_partials(right)]:
             self._refuse_hidden(node.inner, node.variable)
         marks = _fresh(left)
@@ -453,11 +458,12 @@ class Derivation:
         except (TypeError, KeyError, IndexError, ValueError):
             return message
         if abs(off) < 1e-9:
-            return (message + ". At a random point it does vanish: take a smaller step, "
-                    "name the fact that is missing in using=, or ask for check_at=")
+            return (message + ". At a random point it does vanish: take a smaller "
+                    "step, name the fact that is missing in using=, or ask for check_at=")
         return message + f"; at a random point it is {off:.4g}"
 
-    def _check_numerically(self, left: Term, right: Term, gap: Expr, sizes: dict) -> None:
+    def _check_numerically(self, left: Term, right: Term, gap: Expr,
+                           sizes: dict) -> None:
         rng = np.random.default_rng(0)
         form = normal_form(gap)
         for _ in range(20):
@@ -567,8 +573,8 @@ def _sorted_facts(using: Sequence[Equation]) -> tuple[list, list, list, list]:
         elif kinds:
             others[kinds[0]].append((left, right))
         else:
-            raise ValueError(f"cannot use {fact}: its left side must be a name, a known "
-                             "sum, a power or an expectation")
+            raise ValueError(f"cannot use {fact}: its left side must be a name, a "
+                             "known sum, a power or an expectation")
     for kind, facts in others.items():
         # the names are gone from the expression, so they must go from the facts too
         pairs = [(_replace_names(left, names), _replace_names(right, names))

@@ -51,8 +51,8 @@ class Term:
     def meaning(self) -> Expr:
         """The scalar in coordinates, as a SymPy expression."""
         if self.shape:
-            raise TypeError(f"{self} has shape {self.shape}; only a scalar has a meaning "
-                            "of its own: take an entry, or .at(k)")
+            raise TypeError(f"{self} has shape {self.shape}; only a scalar has a "
+                            "meaning of its own: take an entry, or .at(k)")
         return self.at()
 
     def latex(self) -> str:
@@ -419,7 +419,8 @@ class Repeated(Term):
 
     def __init__(self, body: Term, over: Scalar, low: Term, high: Term,
                  kind: type = sympy.Sum) -> None:
-        self.body, self.over, self.low, self.high, self.kind = body, over, low, high, kind
+        self.body, self.over, self.kind = body, over, kind
+        self.low, self.high = low, high
         self.shape = body.shape
         inner = body
         while isinstance(inner, Repeated):
@@ -464,8 +465,8 @@ class Application(Term):
     def __init__(self, function: type, *args: Term) -> None:
         for arg in args:
             if arg.shape:
-                raise ValueError(f"{function.__name__} of {arg}: expected a scalar, got "
-                                 f"shape {arg.shape}")
+                raise ValueError(f"{function.__name__} of {arg}: expected a scalar, "
+                                 f"got shape {arg.shape}")
         self.function, self.args = function, args
 
     def at(self, *indices: Expr) -> Expr:
@@ -562,7 +563,8 @@ def indices(names: str, size: object | None = None):
     return _one_or_all([index(q, size) for q in _names(names)])
 
 
-def _array(name: str, shape: tuple, free: int, random: bool, assumptions: dict) -> Array:
+def _array(name: str, shape: tuple, free: int, random: bool,
+           assumptions: dict) -> Array:
     assumptions = {"real": True, **assumptions}
     if random:
         base = IndexedBase(RandomVariable(name, **assumptions))
@@ -576,7 +578,8 @@ def vector(name: str, size: object, random: bool = False, **assumptions: bool) -
     return _array(name, (size,), 0, random, assumptions)
 
 
-def sequence(name: str, size: object, random: bool = False, **assumptions: bool) -> Array:
+def sequence(name: str, size: object, random: bool = False,
+             **assumptions: bool) -> Array:
     """Numbers in a row, such as y[i] for i = 1..n or g[t] over time."""
     return _array(name, (size,), 1, random, assumptions)
 

@@ -30,8 +30,8 @@ w, x = IndexedBase("w", real=True), IndexedBase("x", real=True)
 SIZES = {n: 3, d: 2}
 
 
-def random_expression(rng: random.Random, depth: int = 4, scope: frozenset = frozenset(),
-                      deltas: bool = False) -> Expr:
+def random_expression(rng: random.Random, depth: int = 4,
+                      scope: frozenset = frozenset(), deltas: bool = False) -> Expr:
     """An expression in which every index is bound by a sum around it."""
     if depth == 0:
         return _atom(rng, scope, deltas)

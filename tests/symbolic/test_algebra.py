@@ -346,7 +346,8 @@ def test_no_unique_stationary_point(expr, variable, match):
 
 
 def test_stationary_point_of_every_entry():
-    loss = Sum(w[j]**2, (j, 1, d)) / 2 - Sum(a[i] * x[i, j] * w[j], (i, 1, n), (j, 1, d))
+    pull = Sum(a[i] * x[i, j] * w[j], (i, 1, n), (j, 1, d))
+    loss = Sum(w[j]**2, (j, 1, d)) / 2 - pull
     assert identical(stationary_point(loss, w[l]), Sum(a[i] * x[i, l], (i, 1, n)))
 
 
@@ -437,7 +438,8 @@ def test_induction_on_a_bound_index_is_refused():
 
 @pytest.mark.parametrize("expr, known", [
     (u**2 + Sum((a[i] - y[i])**2, (i, 1, n)), ()), (Abs(u) * exp(v), ()),
-    (c * u**2, (c,)), ((1 - c) * u**2, (1 - c,)), (Sum(a[i] * u**2, (i, 1, n)), (a[i],)),
+    (c * u**2, (c,)), ((1 - c) * u**2, (1 - c,)),
+    (Sum(a[i] * u**2, (i, 1, n)), (a[i],)),
     ((u - v)**2 / (1 - c), (1 - c,)), (Sum(u**2, (i, 1, n))**3, ())])
 def test_visibly_nonnegative(expr, known):
     assert manifestly_nonnegative(expr, known)

@@ -37,8 +37,8 @@ def mean_square(w, x, y):
 def test_what_agrees_is_reported():
     report = agree(loss, mean_square, [w, x, y], sizes=SIZES, name="mean_square")
     assert report.trials == 50 and report.largest < 1e-12
-    assert str(report) == ("mean_square agrees with the formula on 50 random inputs with "
-                           "n = 2 to 6, d = 1 to 4: largest difference below 1e-12")
+    assert str(report) == ("mean_square agrees with the formula on 50 random inputs "
+                           "with n = 2 to 6, d = 1 to 4: largest difference below 1e-12")
     assert "mean_square" in agree(loss, mean_square, [w, x, y], sizes=SIZES).name
 
 
@@ -63,7 +63,8 @@ def test_every_size_is_drawn():
     lambda w, x, y: None,
     lambda w, x, y: (y - x @ w) ** 2,
     lambda w, x, y: np.array([mean_square(w, x, y)])],
-    ids=["digits", "no mean", "sign", "one size", "nan", "inf", "none", "vector", "1x1"])
+    ids=["digits", "no mean", "sign", "one size", "nan", "inf", "none", "vector",
+         "1x1"])
 def test_what_differs_is_not(wrong):
     with pytest.raises(Disagreement, match="returned"):
         agree(loss, wrong, [w, x, y], sizes=SIZES, name="wrong")

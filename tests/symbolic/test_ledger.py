@@ -73,14 +73,15 @@ def test_the_mean_minimises_the_squares(D):
 
 def test_markdown_and_text_show_reason_evidence_and_formula(D):
     step = D.define(L, b + c, "A sum.")
-    assert step._repr_markdown_() == "**(1)** A sum. · *definition*\n\n$$\nL = b + c\n$$\n"
+    assert step._repr_markdown_() == ("**(1)** A sum. · *definition*\n\n"
+                                      "$$\nL = b + c\n$$\n")
     assert repr(step) == "(1) A sum. [definition]\n    L = b + c"
     assert repr(D) == f"A test\n{step!r}"
 
 
 def test_a_vector_step_holds_for_every_entry(D):
-    D.prove(total(a[i] * x[i], i) + total(y[i] * x[i], i), total((a[i] + y[i]) * x[i], i),
-            "In every direction.")
+    D.prove(total(a[i] * x[i], i) + total(y[i] * x[i], i),
+            total((a[i] + y[i]) * x[i], i), "In every direction.")
     with pytest.raises(DerivationError):
         D.prove(total(a[i] * x[i], i), total(a[i], i) * x[1], "Not so.")
     with pytest.raises(DerivationError):
@@ -117,7 +118,8 @@ def test_a_wrong_step_raises_and_shows_the_difference(D, attempt):
 def test_the_difference_is_readable(D):
     with pytest.raises(DerivationError) as caught:
         D.prove(total(y[i], i), total(2 * y[j], j), "r")
-    assert "is -Sum(y[i], (i, 1, n)), not 0; at a random point it is" in str(caught.value)
+    shown = "is -Sum(y[i], (i, 1, n)), not 0; at a random point it is"
+    assert shown in str(caught.value)
 
 
 def test_no_warning_from_the_random_point(D):
@@ -311,7 +313,8 @@ def test_induction(D):
     step = D.induct(m[t], UNROLLED, "Unrolled.", on=t, recursion=rule(),
                     start=Equation(m[0], 0))
     assert "proved for every t, by induction" in repr(step)
-    D.induct((1 - beta) * total(beta**(t - s), (s, 1, t)), 1 - beta**t, "Weights.", on=t)
+    D.induct((1 - beta) * total(beta**(t - s), (s, 1, t)), 1 - beta**t, "Weights.",
+             on=t)
 
 
 @pytest.mark.parametrize("claim, start", [
@@ -334,7 +337,8 @@ def test_wrong_base_or_step(D, claim, start):
     (m[t + 1], 2**t, Equation(m[t + 1], 2 * m[t]), Equation(m[0], 1), r"entry \[t\]"),
     (m[t], UNROLLED, Equation(m[t], m[t - 1], "<="), Equation(m[0], 0), "equation"),
     (m[t], UNROLLED, None, Equation(m[0], 0), "needs its recursion")])
-def test_inductions_that_do_not_fit_are_refused(D, left, right, wrong_rule, start, match):
+def test_inductions_that_do_not_fit_are_refused(D, left, right, wrong_rule, start,
+                                                match):
     with pytest.raises(ValueError, match=match):
         D.induct(left, right, "r", on=t, recursion=wrong_rule, start=start)
 

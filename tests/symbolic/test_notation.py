@@ -62,7 +62,8 @@ def test_the_lagrangian_of_the_support_vector_machine():
 
 @pytest.mark.parametrize("term, shown", [
     (b + c - u, "b + c - u"), (c + b, "c + b"), (b - (c - u), "b - (c - u)"),
-    (b - (c + u), "b - (c + u)"), ((b + c) * u, "(b + c)*u"), (u * (b + c), "u*(b + c)"),
+    (b - (c + u), "b - (c + u)"), ((b + c) * u, "(b + c)*u"),
+    (u * (b + c), "u*(b + c)"),
     (b * c / u, "b*c/u"), (b / (c * u), "b/(c*u)"), (b / (c / u), "b/(c/u)"),
     ((b + c)**2, "(b + c)^2"), ((b * c)**2, "(b*c)^2"), ((b**c)**2, "(b^c)^2"),
     (b**(c + 1), "b^(c + 1)"), (-b, "-b"), ((-b)**2, "(-b)^2"), (2 * b, "2*b"),
@@ -86,7 +87,8 @@ def test_text_in_the_typed_order(term, shown):
     (x[i], r"\mathbf{x}_{i}"), (y[i], "y_{i}"), (x[i, k], "x_{i k}"),
     (y[i + 1], "y_{i + 1}"), (y, r"\mathbf{y}"), (vector("theta", d),
                                                  r"\boldsymbol{\theta}"),
-    (A.T, r"\mathbf{A}^{\top}"), (sqrt(b), r"\sqrt{b}"), (absolute(b), r"\left|b\right|"),
+    (A.T, r"\mathbf{A}^{\top}"), (sqrt(b), r"\sqrt{b}"),
+    (absolute(b), r"\left|b\right|"),
     (2 * as_term(3), r"2 \cdot 3"), (E(f), r"\operatorname{E}\left[f\right]"),
     (scalars("beta_1")**2, r"\beta_{1}^{2}"), (log(b), r"\log\left(b\right)"),
     (scalars("mhat"), r"\hat{m}"),
