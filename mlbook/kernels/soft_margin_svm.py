@@ -32,9 +32,13 @@ from mlbook.kernels.smo import CACHE_BYTES, RowCache, Solution, check_box_proble
 PAIRS_IN_MEMORY = 2**21
 
 
-def default_kernel(X: Floats) -> Gaussian:
-    """The Gaussian kernel with gamma = 1 / (d Var X), scikit-learn's "scale"."""
-    variance = X.var()
+def default_kernel(X: Floats, weight: Floats | None = None) -> Gaussian:
+    """The Gaussian kernel with gamma = 1 / (d Var X), scikit-learn's "scale".
+
+    A row of ``weight`` k counts as k rows (scikit-learn counts it once).
+    """
+    mean = np.average(X, weights=weight, axis=0).mean()
+    variance = np.average((X - mean) ** 2, weights=weight, axis=0).mean()
     return Gaussian(gamma=1.0 / (X.shape[1] * variance) if variance > 0 else 1.0)
 
 
@@ -117,7 +121,7 @@ class SVC(Classifier):
             raise ValueError(
                 f"SVC needs at least 2 classes, got one class: {self.classes_[0]!r}."
             )
-        self.kernel_ = (default_kernel(X) if self.kernel is None
+        self.kernel_ = (default_kernel(X, weight) if self.kernel is None
                         else check_kernel(self.kernel))
         pairs = list(itertools.combinations(range(len(self.classes_)), 2))
         coefficients = np.zeros((len(pairs), len(X)))
