@@ -93,6 +93,7 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
         km=manager,
         timeout=CELL_TIMEOUT,
         record_timing=False,
+        coalesce_streams=True,  # a print must not split where the kernel was slow
         extra_arguments=["--log-level=ERROR"],  # a kernel's remarks on its transport
         resources={"metadata": {"path": str(folder)}},
     )
