@@ -38,6 +38,7 @@ from sympy import (
     Symbol,
     Tuple,
     Wild,
+    cancel,
     denom,
     exp,
     expand,
@@ -595,7 +596,7 @@ def _name_bases(expr: Expr) -> Expr:
     1 - a, hence a = 1 - b everywhere, they have. What is proved for every b other than
     0 holds at 0 too, where both sides are defined, because they are continuous there.
     """
-    for power in sorted(expr.atoms(Pow), key=str):
+    for number, power in enumerate(sorted(expr.atoms(Pow), key=str)):
         base = power.base
         if not (isinstance(base, Add) and power.exp.free_symbols and expr.has(base)):
             continue
@@ -605,7 +606,8 @@ def _name_bases(expr: Expr) -> Expr:
         for symbol in sorted(symbols, key=str):
             slope = base.diff(symbol)
             if slope != 0 and not slope.has(symbol) and not bound & base.free_symbols:
-                name = Dummy("base", real=True, nonzero=True)
+                # of the same class: what is random must stay so
+                name = type(symbol)(f"_base{number}", real=True, nonzero=True)
                 value = symbol + (name - base) / slope
                 expr = expr.xreplace({symbol: expand(value)})
                 break
@@ -646,7 +648,8 @@ def impose(expr: Expr, constraint: Expr, value: Expr) -> Expr:
     Raises
     ------
     ValueError
-        If the constraint is not a multiple of one simple sum, plus constants.
+        If the constraint is not a multiple of one simple sum, plus constants, or
+        if the multiplier may be 0 and cancels: c S = 0 does not make S vanish.
     """
     known, value = _solve_for_sum(constraint, sympify(value))
     ((v, low, high),) = known.limits
@@ -694,7 +697,12 @@ def _solve_for_sum(constraint: Expr, value: Expr) -> tuple[Sum, Expr]:
     if len(found) != 1 or rest.has(Sum):
         raise ValueError(f"{constraint} is not a multiple of one simple sum")
     ((known, coefficient),) = found.items()
-    return known, (value - rest) / coefficient
+    result = (value - rest) / coefficient
+    kept = denom(together(cancel(result))).free_symbols
+    if not (coefficient.is_nonzero or coefficient.free_symbols <= kept):
+        raise ValueError(f"{constraint} = {value} says nothing of {known} where "
+                         f"{coefficient} is 0")
+    return known, result
 
 
 def _match(expr: Expr, pattern: Expr, wilds: Iterable[Wild], index: Symbol):

@@ -184,10 +184,10 @@ class Derivation:
         """left = right, from the facts in ``using``.
 
         A fact about a name (w, m[t]) is substituted, for every index; a recursion,
-        which has the name on both sides, only for the entry it names. A known sum or power is
-        imposed, a fact E[...] = ... is a moment. ``independent`` lists families of
-        random variables that are independent of each other. Only where no proof can be had,
-        ``check_at`` ({n: 3, d: 2}) asks for a check at random points instead.
+        which has the name on both sides, only for the entry it names. A known sum or
+        power is imposed, a fact E[...] = ... is a moment. ``independent`` lists families of
+        random variables that are independent of each other. Only where no proof can be
+        had, ``check_at`` ({n: 3, d: 2}) asks for a check at random points instead.
         """
         left, right = as_term(left), as_term(right)
         self._refuse_dependence(independent)
@@ -459,7 +459,8 @@ class Derivation:
             return message
         if abs(off) < 1e-9:
             return (message + ". At a random point it does vanish: take a smaller "
-                    "step, name the fact that is missing in using=, or ask for check_at=")
+                    "step, name the fact that is missing in using=, or ask for "
+                    "check_at=")
         return message + f"; at a random point it is {off:.4g}"
 
     def _check_numerically(self, left: Term, right: Term, gap: Expr,

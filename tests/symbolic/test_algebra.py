@@ -19,6 +19,7 @@ from sympy import (
     solve,
     sqrt,
     symbols,
+    sympify,
     tan,
     zoo,
 )
@@ -329,6 +330,27 @@ def test_impose_for_every_row():
 def test_impose_leaves_alone_what_is_not_the_known_sum(expr):
     for known in (sum_a, Sum(K[i, j], (j, 1, n))):
         assert at(impose(expr, known, Integer(100))) == pytest.approx(at(expr))
+
+
+def test_impose_divides_only_by_what_cannot_vanish_unseen():
+    """c S = 0 does not make S vanish: complementary slackness, a_i (S - 1) = 0."""
+    for constraint, value in ((c * sum_a, 0), (c * sum_a, c), (sum_a * (1 - c), 0),
+                              (a[i] * (Sum(K[i, j], (j, 1, n)) - 1), 0)):
+        with pytest.raises(ValueError, match="says nothing of"):
+            impose(sum_a + Sum(K[i, j], (j, 1, n)), constraint, sympify(value))
+    assert impose(sum_a, 2 * sum_a - 4, Integer(0)) == 2
+    assert identical(impose(sum_a, (1 - c) * sum_a, 1 - c**n), (1 - c**n) / (1 - c))
+
+
+@pytest.mark.parametrize("left, right, equal", [
+    ((1 - c)**(n - 1) * (1 - c), (1 - c)**n, True),
+    ((1 - c)**(n - 1) * (1 - c), (1 - c)**(n + 1), False),
+    ((1 - c)**n * c, (1 - c)**n - (1 - c)**(n + 1), True),
+    ((1 - c)**n * c, (1 - c)**n + (1 - c)**(n + 1), False),
+    ((1 - c)**n * (1 + c)**n, (1 - c**2)**n, False),
+    ((1 - u * v)**n * u * v + (1 - u * v)**(n + 1), (1 - u * v)**n, True)])
+def test_powers_of_a_base_written_out(left, right, equal):
+    assert identical(left, right) is equal
 
 
 # ----------------------------------------------------------- solving, shaping

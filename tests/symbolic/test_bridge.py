@@ -37,8 +37,9 @@ def mean_square(w, x, y):
 def test_what_agrees_is_reported():
     report = agree(loss, mean_square, [w, x, y], sizes=SIZES, name="mean_square")
     assert report.trials == 50 and report.largest < 1e-12
-    assert str(report) == ("mean_square agrees with the formula on 50 random inputs "
-                           "with n = 2 to 6, d = 1 to 4: largest difference below 1e-12")
+    assert str(report) == (
+        "mean_square agrees with the formula on 50 random inputs with n = 2 to 6, "
+        "d = 1 to 4: largest difference below 1e-12")
     assert "mean_square" in agree(loss, mean_square, [w, x, y], sizes=SIZES).name
 
 

@@ -50,6 +50,7 @@ def test_linearity(inner, right):
 
 @pytest.mark.parametrize("inner, wrong", [
     (X**2, Expect(X)**2), (X * Y, Expect(X) * Expect(Y)), (exp(X), exp(Expect(X))),
+    ((1 - X)**n, (1 - X)**n), ((1 - X)**n, (1 - Expect(X))**n),
     (1 / X, 1 / Expect(X)), (Sum(T[i]**2, (i, 1, n)), Sum(Expect(T[i])**2, (i, 1, n)))])
 def test_what_does_not_follow(inner, wrong):
     assert not identical(linear(Expect(inner)), wrong)
