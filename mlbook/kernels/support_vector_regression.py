@@ -70,7 +70,8 @@ class SVR(Regressor):
     epsilon : float >= 0
         Half width of the tube, in units of y.
     kernel : Kernel, optional
-        By default ``Gaussian`` with gamma = 1 / (d Var X), fixed in fit.
+        By default ``Gaussian`` with gamma = 1 / (d Var X), fixed in fit (a row of
+        weight k counts as k rows in the variance).
     tol : float > 0
         Largest violation of the optimality conditions, in units of y.
     max_iter : int
@@ -114,7 +115,7 @@ class SVR(Regressor):
         check_epsilon(self.epsilon)
         check_box_problem(self.tol, self.max_iter)
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
-        self.kernel_ = (default_kernel(X) if self.kernel is None
+        self.kernel_ = (default_kernel(X, weight) if self.kernel is None
                         else check_kernel(self.kernel))
         solution = solve_tube(self.kernel_, X, y, self.epsilon, self.C * weight,
                               self.tol, self.max_iter)
