@@ -185,8 +185,8 @@ class Derivation:
 
         A fact about a name (w, m[t]) is substituted, for every index; a recursion,
         which has the name on both sides, only for the entry it names. A known sum or
-        power is imposed, a fact E[...] = ... is a moment. ``independent`` lists families of
-        random variables that are independent of each other. Only where no proof can be
+        power is imposed, a fact E[...] = ... is a moment. ``independent`` lists
+        families of random variables that are independent of each other. Only where no proof can be
         had, ``check_at`` ({n: 3, d: 2}) asks for a check at random points instead.
         """
         left, right = as_term(left), as_term(right)
@@ -454,10 +454,13 @@ class Derivation:
         form = normal_form(gap)
         try:
             with np.errstate(all="ignore"):
-                off = float(evaluate(form, random_values([form], {}, rng)))
+                # two free indices may happen to be equal: look at several points
+                points = (float(evaluate(form, random_values([form], {}, rng)))
+                          for _ in range(5))
+                off = next((q for q in points if abs(q) >= 1e-9), 0)
         except (TypeError, KeyError, IndexError, ValueError):
             return message
-        if abs(off) < 1e-9:
+        if off == 0:
             return (message + ". At a random point it does vanish: take a smaller "
                     "step, name the fact that is missing in using=, or ask for "
                     "check_at=")
@@ -549,7 +552,7 @@ def _use(expr: Expr, using: Sequence[Equation], independent: Sequence) -> Expr:
 
 def _refuse_inequality(fact: Equation) -> None:
     if fact.relation != "=":
-        raise ValueError(f"{fact} cannot be used as an equation")
+        raise ValueError(f"{fact.render('text')} cannot be used as an equation")
 
 
 def _refuse_conditional(fact: Equation) -> None:
@@ -574,7 +577,8 @@ def _sorted_facts(using: Sequence[Equation]) -> tuple[list, list, list, list]:
         elif kinds:
             others[kinds[0]].append((left, right))
         else:
-            raise ValueError(f"cannot use {fact}: its left side must be a name, a "
+            raise ValueError(f"cannot use {fact.render('text')}: its left side must "
+                             "be a name, a "
                              "known sum, a power or an expectation")
     for kind, facts in others.items():
         # the names are gone from the expression, so they must go from the facts too

@@ -12,6 +12,7 @@ from mlbook.symbolic import (
     DerivationError,
     E,
     Equation,
+    delta,
     derivative,
     exp,
     fraction,
@@ -120,6 +121,13 @@ def test_the_difference_is_readable(D):
         D.prove(total(y[i], i), total(2 * y[j], j), "r")
     shown = "is -Sum(y[i], (i, 1, n)), not 0; at a random point it is"
     assert shown in str(caught.value)
+
+
+def test_a_difference_that_vanishes_for_equal_indices_only_is_shown(D):
+    slope = derivative(derivative(total(w[j]**4, (j, 1, d)), w[k]), w[i])
+    D.prove(slope, 12 * delta(i, k) * w[k]**2, "A diagonal.")
+    with pytest.raises(DerivationError, match="at a random point it is -"):
+        D.prove(slope, 12 * w[k]**2, "Without delta.")
 
 
 def test_no_warning_from_the_random_point(D):
