@@ -186,8 +186,9 @@ class Derivation:
         A fact about a name (w, m[t]) is substituted, for every index; a recursion,
         which has the name on both sides, only for the entry it names. A known sum or
         power is imposed, a fact E[...] = ... is a moment. ``independent`` lists
-        families of random variables that are independent of each other. Only where no proof can be
-        had, ``check_at`` ({n: 3, d: 2}) asks for a check at random points instead.
+        families of random variables that are independent of each other. Only where no
+        proof can be had, ``check_at`` ({n: 3, d: 2}) asks for a check at random points
+        instead.
         """
         left, right = as_term(left), as_term(right)
         self._refuse_dependence(independent)
