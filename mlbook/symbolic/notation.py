@@ -188,6 +188,11 @@ class Array(Term):
         if len(fixed) > len(self.full_shape):
             raise IndexError(f"{self.symbol.label} has {len(self.full_shape)} indices, "
                              f"got {len(fixed)}")
+        for place, size in zip(fixed, self.full_shape):
+            own = getattr(place, "size", None)
+            if own is not None and own != size:
+                raise ValueError(f"{self.symbol.label}[..., {place}, ...]: index {place} "
+                                 f"runs to {own}, this place to {size}")
         return Array(self.symbol, self.full_shape, self.free, fixed)
 
     def __iter__(self):

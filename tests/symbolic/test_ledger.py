@@ -124,8 +124,9 @@ def test_the_difference_is_readable(D):
 
 
 def test_a_difference_that_vanishes_for_equal_indices_only_is_shown(D):
-    slope = derivative(derivative(total(w[j]**4, (j, 1, d)), w[k]), w[i])
-    D.prove(slope, 12 * delta(i, k) * w[k]**2, "A diagonal.")
+    p = index("p", d)
+    slope = derivative(derivative(total(w[j]**4, (j, 1, d)), w[k]), w[p])
+    D.prove(slope, 12 * delta(p, k) * w[k]**2, "A diagonal.")
     with pytest.raises(DerivationError, match="at a random point it is -"):
         D.prove(slope, 12 * w[k]**2, "Without delta.")
 

@@ -198,3 +198,15 @@ def test_exact_numbers():
     assert as_term(Fraction(1, 3)).meaning == Rational(1, 3)
     assert str(Equation(b, c, "<=")) == "b <= c"
     assert Equation(b, c, "<=").render("latex") == r"b \le c"
+
+
+def test_an_index_of_another_range_is_refused():
+    n, d = sizes("n d")
+    i, j = index("i", n), index("j", d)
+    x = rows("x", n, d)
+    assert str(x[i, j]) == "x[i,j]"
+    assert str(x[index("k"), j]) == "x[k,j]"  # an index without a range fits anywhere
+    with pytest.raises(ValueError, match="index j runs to d, this place to n"):
+        x[j]
+    with pytest.raises(ValueError, match="index i runs to n, this place to d"):
+        x[i, i]
