@@ -198,7 +198,9 @@ def _advance(
     full = float((problem.c[entering] - a @ u) / growth) if moves else np.inf
     step = min(first, full)
     if step == np.inf:
-        raise NotSeparableError("no point satisfies all constraints.")
+        raise NotSeparableError(
+            "No point satisfies all constraints: no hyperplane separates the classes."
+        )
     multipliers[active] -= step * r
     multipliers[entering] += step
     if full <= first:
