@@ -15,6 +15,7 @@ Sources: Mercer (1909); Aronszajn (1950) for the closure rules; Schoelkopf and S
 
 from __future__ import annotations
 
+import copy
 import math
 import numbers
 from collections.abc import Callable
@@ -334,14 +335,18 @@ def is_positive_semidefinite(K: ArrayLike, tolerance: float = 1e-10) -> bool:
 
 
 def check_kernel(kernel: Any) -> Kernel:
-    """Return ``kernel`` if it is one with valid parameters, else raise TypeError."""
+    """Return a copy of ``kernel`` if it is one with valid parameters.
+
+    A copy, so that a fitted model does not change with its estimator's parameters.
+    Raises TypeError for anything else and ValueError for parameters out of range.
+    """
     if not isinstance(kernel, Kernel):
         raise TypeError(
             f"kernel must be a kernel object such as Gaussian(gamma=1.0), got "
             f"{kernel!r}."
         )
     kernel.check_parameters()
-    return kernel
+    return copy.deepcopy(kernel)
 
 
 def _as_kernel(value: Any) -> Kernel:

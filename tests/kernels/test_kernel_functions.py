@@ -397,7 +397,14 @@ def test_what_is_no_kernel_is_refused():
     broken = (Linear() + Gaussian()).set_params(left=3)
     with pytest.raises(TypeError, match="3 is not a kernel"):
         broken(X)
-    assert check_kernel(KERNELS["combined"]) is KERNELS["combined"]
+
+
+def test_a_fitted_model_keeps_its_kernel():
+    model = SVC(kernel=Gaussian(0.5)).fit(X, np.arange(12) % 2)
+    before = model.decision_function(X)
+    model.set_params(kernel__gamma=5.0)
+    assert repr(check_kernel(model.kernel)) == "Gaussian(gamma=5.0)"
+    np.testing.assert_array_equal(model.decision_function(X), before)
 
 
 # In scikit-learn's company

@@ -37,6 +37,8 @@ BIAS_VARIANCE = "mlbook/foundations/bias_variance.py"
 RIDGE = "mlbook/linear/ridge.py"
 DISCRIMINANT = "mlbook/generative/discriminant_analysis.py"
 KERNEL_FUNCTIONS = "mlbook/kernels/kernel_functions.py"
+KERNEL_RIDGE = "mlbook/kernels/kernel_ridge.py"
+SVR = "mlbook/kernels/support_vector_regression.py"
 ALGEBRA = "mlbook/symbolic/algebra.py"
 EXPECTATION = "mlbook/symbolic/expectation.py"
 
@@ -45,9 +47,11 @@ IN_GRADIENTS = "tests/test_gradients.py::"
 IN_BIAS_VARIANCE = "tests/foundations/test_bias_variance.py::"
 IN_RIDGE = "tests/linear/test_ridge.py::"
 IN_DISCRIMINANT = "tests/generative/test_discriminant_analysis.py::"
+IN_SVR = "tests/kernels/test_support_vector_regression.py::"
 IN_ALGEBRA = "tests/symbolic/test_algebra.py::"
 IN_EXPECTATION = "tests/symbolic/test_expectation.py::"
 IN_KERNEL_FUNCTIONS = "tests/kernels/test_kernel_functions.py::"
+IN_KERNEL_RIDGE = "tests/kernels/test_kernel_ridge.py::"
 
 MUTANTS = [
     Mutant(
@@ -340,6 +344,70 @@ MUTANTS = [
         "    for family in families:\n        mine =",
         "    for family in families or [_family(q) for q in factors]:\n        mine =",
         IN_EXPECTATION + "test_what_does_not_follow[inner1-wrong1]",
+    ),
+    Mutant(
+        "kernel ridge's beta without lambda",
+        KERNEL_RIDGE,
+        "    A[np.diag_indices_from(A)] += alpha\n",
+        "",
+        IN_KERNEL_RIDGE + "test_optimality_conditions",
+    ),
+    Mutant(
+        "kernel ridge's lambda multiplied by the number of rows",
+        KERNEL_RIDGE,
+        "A[np.diag_indices_from(A)] += alpha",
+        "A[np.diag_indices_from(A)] += alpha * len(A)",
+        IN_KERNEL_RIDGE + "test_by_hand",
+    ),
+    Mutant(
+        "kernel ridge with a penalty on beta'beta instead of beta'K beta",
+        KERNEL_RIDGE,
+        "return root * np.linalg.solve(L.T, np.linalg.solve(L, root * y))",
+        "return np.linalg.solve(K @ K + alpha * np.eye(len(K)), K @ y)",
+        IN_KERNEL_RIDGE
+        + "test_linear_and_quadratic_kernel_are_ridge_on_their_features",
+    ),
+    Mutant(
+        "training residuals taken for leave-one-out residuals",
+        KERNEL_RIDGE,
+        'return beta / np.einsum("ij,ij->j", half, half)',
+        "return alpha * beta / root**2",
+        IN_KERNEL_RIDGE + "test_leave_one_out_is_what_thirty_refits_give",
+    ),
+    Mutant(
+        "kernel ridge that weights the rows of the system and not its columns",
+        KERNEL_RIDGE,
+        "return root * np.linalg.solve(L.T",
+        "return np.linalg.solve(L.T",
+        IN_KERNEL_RIDGE + "test_optimality_conditions",
+    ),
+    Mutant(
+        "the tube's lower edge is given the sign of the upper one",
+        SVR,
+        "np.concatenate([epsilon - y, epsilon + y])",
+        "np.concatenate([epsilon - y, epsilon - y])",
+        IN_SVR + "test_three_points_by_hand",
+    ),
+    Mutant(
+        "the tube widens one edge only",
+        SVR,
+        "np.concatenate([epsilon - y, epsilon + y])",
+        "np.concatenate([epsilon - y, y])",
+        IN_SVR + "test_agrees_with_libsvm[gaussian, C=1]",
+    ),
+    Mutant(
+        "pulls from above and from below are added up",
+        SVR,
+        "beta = above - below",
+        "beta = above + below",
+        IN_SVR + "test_a_mirror_turns_every_sign",
+    ),
+    Mutant(
+        "a weight of a reading that never reaches its box",
+        SVR,
+        "self.epsilon, self.C * weight,",
+        "self.epsilon, self.C * np.ones_like(weight),",
+        IN_SVR + "test_weights_scale_the_box",
     ),
 ]
 

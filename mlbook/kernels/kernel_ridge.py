@@ -1,0 +1,134 @@
+"""Kernel ridge regression: least squares on features that are never computed.
+
+The model f(x) = sum_i beta_i k(x_i, x) minimises
+
+    sum_i s_i (y_i - f(x_i))^2 + alpha beta'K beta,
+
+where s are the sample weights and K is the Gram matrix of the training points. The
+minimum is the solution of (K + alpha S^-1) beta = y, and of one system more symmetric,
+A gamma = S^(1/2) y with A = S^(1/2) K S^(1/2) + alpha I and beta = S^(1/2) gamma, which
+also holds for weights near 0.
+
+Sources: Saunders, Gammerman and Vovk (1998); the leave-one-out formula is that of
+Allen (1974) in the dual.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mlbook.base import Floats, Regressor
+from mlbook.kernels.kernel_functions import Kernel, check_kernel, gram
+from mlbook.kernels.soft_margin_svm import default_kernel, expansion
+from mlbook.linear.ridge import check_alpha
+
+
+class KernelRidge(Regressor):
+    """Least squares with a kernel and a penalty; there is no intercept.
+
+    Where the targets are far from 0, subtract their mean, or add a constant to the
+    kernel: ``Gaussian() + 100`` penalises an intercept a hundred times less.
+
+    Parameters
+    ----------
+    alpha : float >= 0
+        Strength of the penalty, in the units of the kernel (those of k(x, x)).
+    kernel : Kernel, optional
+        By default ``Gaussian`` with gamma = 1 / (d Var X), fixed in fit (a row of
+        weight k counts as k rows in the variance).
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n,), beta, in units of y per unit of the kernel
+    X_fit_ : ndarray of shape (n, d), the training rows with a weight above 0
+    sample_weight_ : ndarray of shape (n,), their weights
+    kernel_ : Kernel
+    """
+
+    def __init__(self, alpha: float = 1.0, kernel: Kernel | None = None) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> KernelRidge:
+        """Fit to X of shape (n, d) and y of shape (n,).
+
+        Raises ValueError or TypeError for bad parameters and bad data, and ValueError
+        where alpha is too small beside the kernel for the system to be solved.
+        """
+        alpha = check_alpha(self.alpha)
+        X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        kernel = (default_kernel(X, weight) if self.kernel is None
+                  else check_kernel(self.kernel))
+        self.dual_coef_ = solve_kernel_ridge(gram(kernel, X), y, alpha, weight)
+        self.kernel_ = kernel
+        self.X_fit_ = X.copy()
+        self.sample_weight_ = weight.copy()
+        self.alpha_ = alpha
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return sum_i beta_i k(x_i, x), of shape (m,), in units of y."""
+        X = self._check_new_data(X)
+        return expansion(self.kernel_, X, self.X_fit_, self.dual_coef_)
+
+    def loo_residuals(self) -> Floats:
+        """Return y_i minus what the model fitted without row i predicts for it, (n,).
+
+        No model is fitted again. A row is left out with all its weight; the kernel is
+        the fitted one, also where it was chosen from the data.
+        """
+        self._check_is_fitted()
+        K = gram(self.kernel_, self.X_fit_)
+        return loo_residuals(K, self.dual_coef_, self.alpha_, self.sample_weight_)
+
+    def leave_one_out_error(self) -> float:
+        """Return the (weighted) mean of the squared ``loo_residuals``, in y^2."""
+        return float(np.average(self.loo_residuals() ** 2, weights=self.sample_weight_))
+
+
+def solve_kernel_ridge(
+    K: Floats, y: Floats, alpha: float, weight: Floats | None = None
+) -> Floats:
+    """Return the beta, shape (n,), with (K + alpha S^-1) beta = y.
+
+    K is the Gram matrix, shape (n, n); S holds the weights (n,), 1 by default. Raises
+    ValueError where the matrix is not positive definite to working precision.
+    """
+    root = np.ones(len(K)) if weight is None else np.sqrt(weight)
+    L = _cholesky(K, alpha, root)
+    return root * np.linalg.solve(L.T, np.linalg.solve(L, root * y))
+
+
+def loo_residuals(
+    K: Floats, beta: Floats, alpha: float, weight: Floats | None = None
+) -> Floats:
+    """Return beta_i / [(K + alpha S^-1)^-1]_ii, the leave-one-out residuals, (n,).
+
+    It equals e_i / (1 - h_ii), with the residual e = alpha beta / s and the diagonal of
+    the hat matrix, but divides no small number by another. Arguments and errors as in
+    ``solve_kernel_ridge``.
+    """
+    root = np.ones(len(K)) if weight is None else np.sqrt(weight)
+    half = np.linalg.solve(_cholesky(K, alpha, root), np.diag(root))
+    return beta / np.einsum("ij,ij->j", half, half)
+
+
+def _cholesky(K: Floats, alpha: float, root: Floats) -> Floats:
+    """Factor A = S^(1/2) K S^(1/2) + alpha I as L L'."""
+    A = K * root * root[:, np.newaxis]
+    A[np.diag_indices_from(A)] += alpha
+    try:
+        L = np.linalg.cholesky(A)
+        # a pivot of this size is what rounding left of one that may have been 0
+        smallest = len(A) * np.finfo(float).eps * np.diag(A).max()
+        if (np.diag(L) ** 2 > smallest).all():
+            return L
+    except np.linalg.LinAlgError:
+        pass
+    raise ValueError(
+        f"K + alpha I is not positive definite to working precision at alpha={alpha:g}: "
+        "raise alpha, remove repeated rows, or take a positive semi-definite kernel."
+    )
