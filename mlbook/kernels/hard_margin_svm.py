@@ -269,14 +269,18 @@ class HardMarginSVC(Classifier):
         return self
 
     def _solve(self, Z: Floats, y: Floats) -> Solution:
-        kernel, unbounded = Linear(), np.full(len(y), np.inf)
+        K = Linear()
         solution = solve(
-            RowCache(kernel.rows(Z), len(Z)), kernel.diagonal(Z), y, -np.ones(len(y)),
-            unbounded, tol=self.tol, max_iter=self.max_iter,
+            RowCache(K.rows(Z), len(Z)), K.diagonal(Z), y, p=-np.ones(len(y)),
+            upper=np.full(len(y), np.inf), tol=self.tol, max_iter=self.max_iter,
             stop=lambda alpha, _: hull_distance(alpha, y, Z) < NARROWEST_STREET)
-        if solution.converged:
-            return solution
-        if hull_distance(solution.alpha, y, Z) < NARROWEST_STREET:
+        if not solution.converged:
+            self._explain(solution, hull_distance(solution.alpha, y, Z))
+        return solution
+
+    def _explain(self, solution: Solution, distance: float) -> None:
+        """Say why the search ended early: no street, or too few steps."""
+        if distance < NARROWEST_STREET:
             raise NotSeparableError(
                 "The two classes are not linearly separable, or only by a street "
                 f"narrower than {NARROWEST_STREET:g} of the data's size. Use SVC, "
@@ -287,7 +291,6 @@ class HardMarginSVC(Classifier):
             f"{solution.gap:.2g} > tol={self.tol:g}: raise max_iter, or use SVC if the "
             "classes may not be separable."
         )
-        return solution
 
     def _store(
         self, X: Floats, y: Floats, Z: Floats, centre: Floats, size: float,

@@ -36,6 +36,7 @@ GRADIENTS = "mlbook/gradients.py"
 BIAS_VARIANCE = "mlbook/foundations/bias_variance.py"
 RIDGE = "mlbook/linear/ridge.py"
 DISCRIMINANT = "mlbook/generative/discriminant_analysis.py"
+HARD_MARGIN = "mlbook/kernels/hard_margin_svm.py"
 KERNEL_FUNCTIONS = "mlbook/kernels/kernel_functions.py"
 KERNEL_RIDGE = "mlbook/kernels/kernel_ridge.py"
 SVR = "mlbook/kernels/support_vector_regression.py"
@@ -47,6 +48,7 @@ IN_GRADIENTS = "tests/test_gradients.py::"
 IN_BIAS_VARIANCE = "tests/foundations/test_bias_variance.py::"
 IN_RIDGE = "tests/linear/test_ridge.py::"
 IN_DISCRIMINANT = "tests/generative/test_discriminant_analysis.py::"
+IN_HARD_MARGIN = "tests/kernels/test_hard_margin_svm.py::"
 IN_SVR = "tests/kernels/test_support_vector_regression.py::"
 IN_ALGEBRA = "tests/symbolic/test_algebra.py::"
 IN_EXPECTATION = "tests/symbolic/test_expectation.py::"
@@ -259,6 +261,42 @@ MUTANTS = [
         "joint = np.log(self.priors_) - ",
         "joint = -",
         IN_DISCRIMINANT + "test_as_bayes_rule_with_the_estimated_densities",
+    ),
+    Mutant(
+        "a distance to a hyperplane that is not divided by the length of w",
+        HARD_MARGIN,
+        "return (X @ w + b) / np.linalg.norm(w)",
+        "return X @ w + b",
+        IN_HARD_MARGIN + "test_the_margin_is_the_nearest_distance_and_half_the_street"
+        "[random 0]",
+    ),
+    Mutant(
+        "an intercept averaged over all samples instead of the support vectors",
+        HARD_MARGIN,
+        "on_edge = alpha > 0",
+        "on_edge = alpha >= 0",
+        IN_HARD_MARGIN + "test_optimality_conditions[random 0]",
+    ),
+    Mutant(
+        "a widest street whose intercept is penalised",
+        HARD_MARGIN,
+        "np.diag(np.r_[0.0, np.ones(d)])",
+        "np.eye(d + 1)",
+        IN_HARD_MARGIN + "test_primal_and_dual_meet[random 0]",
+    ),
+    Mutant(
+        "an SVM objective without its 1/2",
+        HARD_MARGIN,
+        "return float(0.5 * u @ self.Q @ u + self.p @ u)",
+        "return float(u @ self.Q @ u + self.p @ u)",
+        IN_HARD_MARGIN + "test_primal_and_dual_meet[random 0]",
+    ),
+    Mutant(
+        "classes that no line separates, answered with a line",
+        HARD_MARGIN,
+        "        if distance < NARROWEST_STREET:\n",
+        "        if distance < 0:\n",
+        IN_HARD_MARGIN + "test_an_error_says_that_no_street_exists[overlapping]",
     ),
     Mutant(
         "a Gaussian kernel with the sign of gamma flipped",
