@@ -133,10 +133,14 @@ def _expand_one(inner: Expr, rules: list, families: list, bound: set) -> Expr:
         factors = Mul.make_args(term)
         constant = Mul(*[q for q in factors if not is_random(q)])
         varying = [q for q in factors if is_random(q)]
-        if len(varying) == 1 and isinstance(varying[0], Sum):
-            inside = bound | set(varying[0].variables)
-            body = _expand_one(varying[0].function, rules, families, inside)
-            result += constant * Sum(body, *varying[0].limits)
+        sums = [q for q in varying if isinstance(q, Sum)]
+        if len(sums) == 1:
+            # what stands beside the sum goes under it: E is taken term by term
+            others = Mul(*[q for q in varying if q is not sums[0]])
+            moved = rename_bound(sums[0], others.free_symbols)
+            inside = bound | set(moved.variables)
+            body = _expand_one(others * moved.function, rules, families, inside)
+            result += constant * Sum(body, *moved.limits)
         else:
             result += constant * _expect_product(varying, rules, families)
     return result

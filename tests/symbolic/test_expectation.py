@@ -159,3 +159,16 @@ def test_real_and_nonnegative():
     assert Expect(X).is_real and Expect(X**2).is_nonnegative
     assert Expect(X).is_nonnegative is None
     assert Expect(Symbol("z") * X).is_real is None
+
+
+def test_a_variable_beside_a_sum_goes_under_it():
+    i, j, k = symbols("i j k", integer=True)
+    n = Symbol("n", integer=True, positive=True)
+    eps, a = random_array("eps"), IndexedBase("a", real=True)
+    s = Symbol("s", positive=True)
+    cov = [(eps[j] * eps[k], s**2 * KroneckerDelta(j, k))]
+    mixed = Expect(eps[i] * Sum(a[i, k] * eps[k], (k, 1, n)))
+    assert identical(linear(mixed, cov), s**2 * a[i, i])
+    # the sum's own index has the name of the free one: nothing is captured
+    captured = Expect(eps[k] * Sum(a[1, k] * eps[k], (k, 1, n)))
+    assert identical(linear(captured, cov), s**2 * a[1, k])
