@@ -269,11 +269,11 @@ class HardMarginSVC(Classifier):
         return self
 
     def _solve(self, Z: Floats, y: Floats) -> Solution:
-        K = Linear()
+        n, K = len(y), Linear()
         solution = solve(
-            RowCache(K.rows(Z), len(Z)), K.diagonal(Z), y, p=-np.ones(len(y)),
-            upper=np.full(len(y), np.inf), tol=self.tol, max_iter=self.max_iter,
-            stop=lambda alpha, _: hull_distance(alpha, y, Z) < NARROWEST_STREET)
+            RowCache(K.rows(Z), n), K.diagonal(Z), y, p=-np.ones(n),
+            upper=np.full(n, np.inf), tol=self.tol, max_iter=self.max_iter,
+            stop=lambda a, _: hull_distance(a, y, Z) < NARROWEST_STREET)
         if not solution.converged:
             self._explain(solution, hull_distance(solution.alpha, y, Z))
         return solution
