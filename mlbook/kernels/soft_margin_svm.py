@@ -52,6 +52,15 @@ def solve_svm(
                  max_iter=max_iter)
 
 
+def hinge_objective(w: Floats, b: float, X: Floats, y: Floats, C: float) -> float:
+    """|w|^2 / 2 + C sum_i max(0, 1 - y_i (w'x_i + b)), the primal without its slacks.
+
+    For labels y = +-1 and the linear kernel; X is (n, d), w is (d,).
+    """
+    slack = np.maximum(0.0, 1.0 - y * (X @ w + b))
+    return float(0.5 * w @ w + C * slack.sum())
+
+
 def expansion(kernel: Kernel, X: Floats, vectors: Floats, weights: Floats) -> Floats:
     """sum_i weights_i k(x, vectors_i) for every row x of X, in blocks of rows.
 

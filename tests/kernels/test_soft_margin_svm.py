@@ -4,13 +4,19 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.optimize import LinearConstraint, minimize
 from sklearn import datasets
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LibSVC
 
-
+from mlbook.kernels.hard_margin_svm import HardMarginSVC
 from mlbook.kernels.kernel_functions import Gaussian, Linear, Polynomial
-from mlbook.kernels.soft_margin_svm import SVC, one_vs_one_scores
+from mlbook.kernels.soft_margin_svm import (
+    SVC,
+    default_kernel,
+    hinge_objective,
+    one_vs_one_scores,
+)
 
 LIB = {
     "linear": (Linear(), {"kernel": "linear"}),
@@ -106,6 +112,99 @@ def test_a_point_on_the_wrong_side_by_hand():
     assert weight == pytest.approx(2 / 3, abs=1e-9)
     assert model.intercept_[0] == pytest.approx(-5 / 3, abs=1e-9)
     np.testing.assert_allclose(alpha[[2, 4]], 1)
+
+
+def linear(X, y, C, tol=1e-10):
+    """w, b and the multipliers of all rows, for labels +-1."""
+    model = SVC(C=C, kernel=Linear(), tol=tol).fit(X, y)
+    alpha = np.zeros(len(X))
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    return model.dual_coef_[0] @ model.support_vectors_, model.intercept_[0], alpha
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
+def test_agrees_with_a_general_solver_on_the_primal_with_slacks(C):
+    X, labels = blobs(40)
+    y = np.where(labels == 1, 1.0, -1.0)
+    n, d = X.shape
+    A = np.column_stack([y[:, None] * X, y, np.eye(n)])  # variables w, b, xi
+    reference = minimize(
+        lambda u: 0.5 * u[:d] @ u[:d] + C * u[d + 1:].sum(),
+        np.r_[np.zeros(d + 1), np.ones(n)],
+        jac=lambda u: np.r_[u[:d], 0, np.full(n, C)], method="SLSQP",
+        bounds=[(None, None)] * (d + 1) + [(0, None)] * n,
+        constraints=LinearConstraint(A, 1), options={"ftol": 1e-13, "maxiter": 2000})
+    w, b, _ = linear(X, y, C)
+    np.testing.assert_allclose(w, reference.x[:d], atol=1e-4)
+    assert hinge_objective(w, b, X, y, C) == pytest.approx(reference.fun, rel=1e-7)
+
+
+def test_no_other_line_has_a_smaller_hinge_objective():
+    X, labels = blobs(60)
+    y = np.where(labels == 1, 1.0, -1.0)
+    w, b, _ = linear(X, y, 1.0)
+    best = hinge_objective(w, b, X, y, 1.0)
+    rng = np.random.default_rng(0)
+    for size in np.geomspace(1e-4, 1, 300):
+        dw, db = size * rng.normal(size=len(w)), size * rng.normal()
+        assert hinge_objective(w + dw, b + db, X, y, 1.0) >= best - 1e-9
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_the_slacks_bound_the_errors_and_the_support_vectors_those_left_out(C):
+    X, labels = blobs(40)
+    y = np.where(labels == 1, 1.0, -1.0)
+    w, b, alpha = linear(X, y, C, tol=1e-8)
+    value = y * (X @ w + b)
+    assert (value <= 0).sum() <= np.maximum(0, 1 - value).sum()
+    wrong = 0
+    for k in range(len(X)):
+        rest = np.arange(len(X)) != k
+        w, b, _ = linear(X[rest], y[rest], C, tol=1e-8)
+        wrong += y[k] * (X[k] @ w + b) <= 0
+    assert wrong <= (alpha > 0).sum()
+
+
+def test_a_cost_that_no_multiplier_reaches_gives_the_hard_margin():
+    X, y = datasets.load_iris(return_X_y=True)
+    X, y = X[:100], np.where(y[:100] == 1, 1.0, -1.0)
+    w, b, alpha = linear(X, y, C=1e4)
+    assert alpha.max() < 1e4
+    hard = HardMarginSVC(tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(w, hard.coef_, atol=1e-7)
+    assert b == pytest.approx(hard.intercept_, abs=1e-7)
+
+
+def test_a_tiny_cost_puts_every_multiplier_on_the_edge():
+    """Then w = C (sum of one class - sum of the other), whatever the solver does."""
+    X, y = datasets.load_iris(return_X_y=True)
+    X, y = X[:100], np.where(y[:100] == 1, 1.0, -1.0)
+    w, _, alpha = linear(X, y, C=1e-5)
+    np.testing.assert_array_equal(alpha, 1e-5)
+    np.testing.assert_allclose(w, 1e-5 * y @ X)
+
+
+def test_equal_points_with_opposite_labels_both_reach_the_edge():
+    X = np.array([[0.0, 0], [0, 0], [1, 0], [3, 0], [3, 0], [4, 1]])
+    y = np.array([-1, -1, -1, 1, -1, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SVC(C=2, kernel=Linear(), tol=1e-9, max_iter=500).fit(X, y)
+    alpha = np.zeros(6)
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    np.testing.assert_array_equal(alpha[[3, 4]], 2)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_default_kernel_is_scikit_learns_and_counts_weights():
+    X, y = blobs(80)
+    assert default_kernel(X).gamma == pytest.approx(1 / (6 * X.var()))
+    counts = np.random.default_rng(0).integers(1, 4, 80)
+    assert default_kernel(X, counts).gamma == pytest.approx(
+        default_kernel(np.repeat(X, counts, axis=0)).gamma)
+    ours, lib = SVC(tol=1e-8).fit(X, y), LibSVC(gamma="scale", tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), lib.decision_function(X),
+                               atol=1e-5)
 
 
 def test_three_classes_as_libsvm():
