@@ -1,0 +1,363 @@
+"""KLR and Platt scaling held to scikit-learn, SciPy, their stationarity and paper."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn import datasets
+from sklearn.calibration import _SigmoidCalibration
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import PolynomialFeatures
+
+from mlbook.gradients import check_gradient
+from mlbook.kernels.kernel_functions import (
+    Constant, Gaussian, Linear, Polynomial, Sigmoid)
+from mlbook.kernels.kernel_logistic_regression import (
+    KernelLogisticRegression, PlattScaling, klr_gradient, klr_objective, log_losses,
+    newton_point, platt_objective, platt_targets, sigmoid)
+
+
+def cancer(n=150):
+    X, y = datasets.load_breast_cancer(return_X_y=True)
+    X = X[:n, :6]
+    return (X - X.mean(axis=0)) / X.std(axis=0), y[:n]
+
+
+def two_moons(n=80):
+    return datasets.make_moons(n, noise=0.3, random_state=0)
+
+
+def sk_logistic(C, X, y, weight=None):
+    return LogisticRegression(C=C, solver="newton-cholesky", tol=1e-12,
+                              max_iter=1000).fit(X, y, weight)
+
+
+# Against logistic regression on explicit features
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_linear_kernel_is_logistic_regression(C, weighted):
+    X, y = cancer()
+    weight = np.random.default_rng(0).uniform(0, 3, len(X)) if weighted else None
+    ours = KernelLogisticRegression(C=C, kernel=Linear()).fit(X, y, weight)
+    theirs = sk_logistic(C, X, y, weight)
+    np.testing.assert_allclose(ours.X_fit_.T @ ours.dual_coef_, theirs.coef_[0],
+                               rtol=1e-6, atol=1e-8)
+    assert ours.intercept_ == pytest.approx(theirs.intercept_[0], rel=1e-6, abs=1e-8)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X),
+                               atol=1e-7)
+
+
+def test_polynomial_kernel_is_logistic_regression_on_products():
+    """(x'z + 1)^2 is the inner product of all products, with roots of 2 in front."""
+    X, y = two_moons()
+    products = PolynomialFeatures(2).fit_transform(X)[:, 1:]
+    products = products * np.sqrt([2, 2, 1, 2, 1])
+    ours = KernelLogisticRegression(C=2.0, kernel=Polynomial(2)).fit(X, y)
+    theirs = sk_logistic(2.0, products, y)
+    np.testing.assert_allclose(ours.decision_function(X),
+                               theirs.decision_function(products), atol=1e-6)
+
+
+def test_gaussian_kernel_is_logistic_regression_on_a_root_of_its_matrix():
+    X, y = two_moons()
+    values, vectors = np.linalg.eigh(Gaussian(2.0)(X))
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    ours = KernelLogisticRegression(C=3.0, kernel=Gaussian(2.0)).fit(X, y)
+    theirs = sk_logistic(3.0, root, y)
+    np.testing.assert_allclose(ours.decision_function(X),
+                               theirs.decision_function(root), atol=1e-6)
+
+
+# By hand and by optimality
+
+
+def test_two_points_by_hand():
+    """x = -1, 1, labels 0, 1, K = xx': w = C (1 - p) 2 and w = log p/(1-p)."""
+    w = 1.0
+    C = w / (2 * (1 - 1 / (1 + np.exp(-w))))
+    model = KernelLogisticRegression(C=C, kernel=Linear()).fit([[-1.0], [1.0]], [0, 1])
+    np.testing.assert_allclose(model.dual_coef_, [-0.5, 0.5], atol=1e-9)
+    assert model.intercept_ == pytest.approx(0, abs=1e-9)
+
+
+def test_four_separable_points():
+    X, y = [[-2.0], [-1], [1], [2]], [0, 0, 1, 1]
+    model = KernelLogisticRegression(C=1.0, kernel=Linear()).fit(X, y)
+    assert model.X_fit_[:, 0] @ model.dual_coef_ == pytest.approx(1.0066, abs=5e-5)
+    assert model.intercept_ == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Linear(), Polynomial(3)])
+def test_coefficients_are_the_costs_times_the_misses(C, kernel):
+    X, y = two_moons()
+    weight = np.random.default_rng(1).uniform(0.2, 2, len(X))
+    model = KernelLogisticRegression(C=C, kernel=kernel).fit(X, y, weight)
+    beta, cost = model.dual_coef_, C * weight
+    p = model.predict_proba(X)[:, 1]
+    np.testing.assert_allclose(beta / cost, y - p, atol=1e-7)
+    assert abs(beta.sum()) < 1e-6 * cost.sum()
+    assert (np.abs(beta) < cost).all() and (beta != 0).all()
+
+
+def test_no_other_model_has_a_lower_objective():
+    X, y = two_moons()
+    model = KernelLogisticRegression(C=2.0, kernel=Gaussian(1.0)).fit(X, y)
+    K, cost = Gaussian(1.0)(X), np.full(len(X), 2.0)
+    least = klr_objective(K, model.dual_coef_, model.intercept_, y, cost)
+    assert least == pytest.approx(model.objective_, rel=1e-12)
+    rng = np.random.default_rng(0)
+    for scale in (1e-2, 1e-1, 1.0):
+        for _ in range(50):
+            away = rng.normal(size=len(X) + 1) * scale
+            assert klr_objective(K, model.dual_coef_ + away[1:],
+                                 model.intercept_ + away[0], y, cost) > least
+
+
+def test_gradient():
+    X, y = two_moons(20)
+    K, cost = Gaussian(1.0)(X), np.linspace(0.5, 2, 20)
+    at = np.random.default_rng(0).normal(size=21)
+
+    def gradient(v):
+        in_beta, in_b = klr_gradient(K, v[1:], v[0], y, cost)
+        return np.concatenate([[in_b], in_beta])
+
+    check_gradient(lambda v: klr_objective(K, v[1:], v[0], y, cost), gradient, at)
+
+
+def test_newton_point_solves_newtons_equations():
+    """H (step) = -gradient, with the Hessian written out."""
+    X, y = two_moons(15)
+    K, cost = Gaussian(1.0)(X), np.linspace(0.5, 2, 15)
+    rng = np.random.default_rng(0)
+    beta, b = rng.normal(size=15), 0.3
+    p = sigmoid(K @ beta + b)
+    A = np.column_stack([K, np.ones(15)])
+    hessian = A.T @ (A * (cost * p * (1 - p))[:, None])
+    hessian[:15, :15] += K
+    in_beta, in_b = klr_gradient(K, beta, b, y, cost)
+    to_beta, to_b = newton_point(K, K @ beta + b, y, cost)
+    step = np.append(to_beta - beta, to_b - b)
+    np.testing.assert_allclose(hessian @ step, -np.append(in_beta, in_b), atol=1e-9)
+
+
+def test_exchanged_labels_give_the_mirror_image():
+    X, y = two_moons()
+    model = KernelLogisticRegression().fit(X, y)
+    other = KernelLogisticRegression().fit(X, 1 - y)
+    np.testing.assert_allclose(other.decision_function(X),
+                               -model.decision_function(X), atol=1e-7)
+
+
+def test_a_constant_in_the_kernel_changes_nothing():
+    """The coefficients sum to 0, so a constant vanishes from every score."""
+    X, y = two_moons()
+    plain = KernelLogisticRegression(kernel=Gaussian(1.0)).fit(X, y)
+    lifted = KernelLogisticRegression(kernel=Gaussian(1.0) + Constant(5.0)).fit(X, y)
+    np.testing.assert_allclose(lifted.decision_function(X),
+                               plain.decision_function(X), atol=1e-6)
+
+
+# Limits
+
+
+def test_stable_functions():
+    z = np.array([-1e4, -1234.1, -800.0, 0.0, 800.0, 1e4])
+    np.testing.assert_array_equal(sigmoid(z), [0, 0, 0, 0.5, 1, 1])
+    np.testing.assert_allclose(log_losses(z, np.zeros(6)),
+                               [0, 0, 0, np.log(2), 800, 1e4])
+    np.testing.assert_allclose(log_losses(z, np.ones(6)),
+                               [1e4, 1234.1, 800, np.log(2), 0, 0])
+
+
+def test_logits_of_ten_thousand():
+    X, y = np.array([[-1.0], [1.0]]), [0, 1]
+    model = KernelLogisticRegression(kernel=Linear()).fit(X, y)
+    w = model.X_fit_[:, 0] @ model.dual_coef_
+    far = np.array([[-1e4 / w], [1e4 / w]])
+    np.testing.assert_array_equal(model.predict_proba(far), [[1, 0], [0, 1]])
+
+
+def test_features_of_very_different_units():
+    X, y = two_moons()
+    mixed = X * [1e3, 1e-3]
+    model = KernelLogisticRegression(kernel=Linear(), tol=1e-6).fit(mixed, y)
+    theirs = sk_logistic(1.0, mixed, y)
+    np.testing.assert_allclose(model.decision_function(mixed),
+                               theirs.decision_function(mixed), atol=1e-4)
+
+
+def test_a_huge_c_ends_and_says_what_rounding_left_open():
+    """C times the rounding of a probability is more than the tolerance."""
+    X, y = two_moons()
+    with pytest.warns(ConvergenceWarning, match="beta / C off by"):
+        model = KernelLogisticRegression(C=1e8, kernel=Polynomial(3)).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert model.objective_ < 1e8 * len(X) * np.log(2)
+
+
+def test_the_line_search_is_needed():
+    """From 0, full steps of Newton's method diverge on this one-sided problem."""
+    X = np.array([[-30.0], [0.1], [0.2], [0.3], [40.0]])
+    y = np.array([1, 0, 0, 1, 1])
+    model = KernelLogisticRegression(C=1e3, kernel=Polynomial(2)).fit(X, y)
+    K, cost = Polynomial(2)(X), np.full(5, 1e3)
+    f = K @ model.dual_coef_ + model.intercept_
+    np.testing.assert_allclose(model.dual_coef_ / 1e3, y - sigmoid(f), atol=1e-7)
+    assert model.objective_ < klr_objective(K, np.zeros(5), 0.0, y, cost)
+
+
+def test_iteration_limit_warns():
+    X, y = two_moons()
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
+        model = KernelLogisticRegression(C=100, max_iter=1).fit(X, y)
+    assert model.n_iter_ == 1
+
+
+def test_a_kernel_that_is_none_is_refused():
+    X, y = two_moons()
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        KernelLogisticRegression(C=100, kernel=Sigmoid(5.0, -3.0)).fit(X, y)
+
+
+def test_weights_are_counts_and_text_labels():
+    X, y = two_moons()
+    weight = np.random.default_rng(0).integers(0, 3, len(X))
+    rows = np.repeat(np.arange(len(X)), weight)
+    options = {"kernel": Gaussian(1.0), "tol": 1e-10}
+    weighted = KernelLogisticRegression(**options).fit(X, y, weight)
+    text = np.array(["a", "b"])[y]
+    copied = KernelLogisticRegression(**options).fit(X[rows], text[rows])
+    np.testing.assert_allclose(weighted.predict_proba(X), copied.predict_proba(X),
+                               atol=1e-9)
+    assert (copied.predict(X) == np.array(["a", "b"])[weighted.predict(X)]).all()
+
+
+@pytest.mark.parametrize("y, message", [
+    ([0, 0, 0], r"got 1 class\(es\)"), ([0, 1, 2], r"got 3 class\(es\)")])
+def test_two_classes_are_needed(y, message):
+    with pytest.raises(ValueError, match=message):
+        KernelLogisticRegression().fit([[0.0], [1.0], [2.0]], y)
+
+
+@pytest.mark.parametrize("parameters, message", [
+    ({"C": -1}, "C must be positive"), ({"tol": 0}, "tol must be"),
+    ({"max_iter": 0}, "max_iter must be"), ({"kernel": Gaussian(0)}, "gamma must be")])
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        KernelLogisticRegression(**parameters).fit(*two_moons(20))
+
+
+# Platt scaling
+
+
+def scores(n=200, seed=0, slope=1.5, scale=1.0, shift=0.0):
+    rng = np.random.default_rng(seed)
+    s = rng.normal(size=n)
+    y = rng.random(n) < sigmoid(slope * s - 0.4)
+    return scale * s + shift, y.astype(int)
+
+
+PLATT = {
+    "plain": scores(), "few": scores(12, seed=3), "steep": scores(slope=20.0),
+    "large scores": scores(scale=1e4), "shifted": scores(shift=50.0),
+    "separated": (np.array([-3.0, -2, -1, 1, 2, 3]), np.array([0, 0, 0, 1, 1, 1])),
+    "wrong way": (np.array([3.0, 2, -1, 1, -2]), np.array([0, 0, 0, 1, 1])),
+}
+
+
+@pytest.mark.parametrize("name", PLATT)
+def test_platt_as_scikit_learn(name):
+    s, y = PLATT[name]
+    ours, theirs = PlattScaling().fit(s, y), _SigmoidCalibration().fit(s, y)
+    np.testing.assert_allclose(ours.predict_proba(s)[:, 1], theirs.predict(s),
+                               atol=1e-4)
+    assert ours.A_ == pytest.approx(theirs.a_, rel=1e-3)
+
+
+def test_platt_with_weights_as_scikit_learn():
+    s, y = scores()
+    weight = np.random.default_rng(0).uniform(0, 2, len(s))
+    ours, theirs = PlattScaling().fit(s, y, weight), _SigmoidCalibration()
+    theirs.fit(s, y, weight)
+    np.testing.assert_allclose([ours.A_, ours.B_], [theirs.a_, theirs.b_], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", PLATT)
+def test_platt_is_logistic_regression_on_both_labels_of_every_row(name):
+    """A row with target t counts t as positive and 1 - t as negative."""
+    s, y = PLATT[name]
+    t = platt_targets(y == 1, np.ones(len(s)))
+    unit = s.std()
+    theirs = LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cholesky").fit(
+        np.concatenate([s, s])[:, None] / unit, np.repeat([1, 0], len(s)),
+        np.concatenate([t, 1 - t]))
+    ours = PlattScaling().fit(s, y)
+    assert -ours.A_ * unit == pytest.approx(theirs.coef_[0, 0], rel=1e-6)
+    assert -ours.B_ == pytest.approx(theirs.intercept_[0], rel=1e-6, abs=1e-8)
+
+
+def test_platt_as_scipys_minimum():
+    s, y = scores(60)
+    target, weight = platt_targets(y == 1, np.ones(60)), np.ones(60)
+    found = minimize(lambda v: platt_objective(*v, s, target, weight), [0.0, 0.0],
+                     method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12})
+    ours = PlattScaling().fit(s, y)
+    np.testing.assert_allclose([ours.A_, ours.B_], found.x, atol=1e-6)
+
+
+def test_smoothed_targets():
+    target = platt_targets(np.array([True, True, True, False]), np.ones(4))
+    np.testing.assert_allclose(target, [4 / 5, 4 / 5, 4 / 5, 1 / 3])
+
+
+def test_two_scores_by_hand():
+    """One row of each class at -1 and 1: targets 1/3 and 2/3, reached exactly."""
+    model = PlattScaling().fit([-1.0, 1.0], ["n", "y"])
+    np.testing.assert_allclose(model.predict_proba([-1.0, 1.0]),
+                               [[2 / 3, 1 / 3], [1 / 3, 2 / 3]])
+    assert model.A_ == pytest.approx(-np.log(2)) and model.B_ == pytest.approx(0)
+
+
+def test_scores_that_say_nothing_give_the_mean_target():
+    model = PlattScaling().fit([0.1] * 5, [0, 1, 1, 1, 1])
+    assert model.A_ == 0
+    np.testing.assert_allclose(model.predict_proba([0.1, 7.0])[:, 1],
+                               (4 * 5 / 6 + 1 / 3) / 5)
+
+
+def test_units_of_the_scores_do_not_matter():
+    s, y = scores()
+    plain, scaled = PlattScaling().fit(s, y), PlattScaling().fit(1e6 * s + 3e6, y)
+    np.testing.assert_allclose(scaled.predict_proba(1e6 * s + 3e6),
+                               plain.predict_proba(s), atol=1e-8)
+
+
+def test_platt_probabilities_of_extreme_scores():
+    model = PlattScaling().fit(*scores())
+    np.testing.assert_array_equal(model.predict_proba([-1e5, 1e5]), [[1, 0], [0, 1]])
+
+
+def test_platt_iteration_limit_warns():
+    with pytest.warns(ConvergenceWarning, match="PlattScaling stopped"):
+        PlattScaling(max_iter=1).fit(*scores(slope=20.0))
+
+
+@pytest.mark.parametrize("s, y, message", [
+    ([[1.0], [2.0]], [0, 1], "scores must be a 1-D array"),
+    ([], [], "at least one value"),
+    ([1.0, np.nan], [0, 1], "scores contains NaN"),
+    ([1.0, 2.0], [0, 1, 1], r"shape of the scores, \(2,\), got \(3,\)"),
+    ([1.0, 2.0], [1, 1], "labels of 2 classes, got 1"),
+])
+def test_platt_refuses_bad_input(s, y, message):
+    with pytest.raises(ValueError, match=message):
+        PlattScaling().fit(s, y)
+
+
+def test_platt_before_fit():
+    with pytest.raises((ValueError, NotFittedError), match="not fitted"):
+        PlattScaling().predict_proba([0.0])
