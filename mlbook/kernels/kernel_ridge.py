@@ -43,6 +43,7 @@ class KernelRidge(Regressor):
     dual_coef_ : ndarray of shape (n,), beta, in units of y per unit of the kernel
     X_fit_ : ndarray of shape (n, d), the training rows with a weight above 0
     sample_weight_ : ndarray of shape (n,), their weights
+    alpha_ : float, the alpha that was used
     kernel_ : Kernel
     """
 
