@@ -130,6 +130,6 @@ def _cholesky(K: Floats, alpha: float, root: Floats) -> Floats:
     except np.linalg.LinAlgError:
         pass
     raise ValueError(
-        f"K + alpha I is not positive definite to working precision at alpha={alpha:g}: "
-        "raise alpha, remove repeated rows, or take a positive semi-definite kernel."
+        "K + alpha I is not positive definite to working precision at alpha="
+        f"{alpha:g}: raise alpha, remove repeated rows, or take a positive semi-definite kernel."
     )
