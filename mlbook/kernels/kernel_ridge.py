@@ -131,5 +131,6 @@ def _cholesky(K: Floats, alpha: float, root: Floats) -> Floats:
         pass
     raise ValueError(
         "K + alpha I is not positive definite to working precision at alpha="
-        f"{alpha:g}: raise alpha, remove repeated rows, or take a positive semi-definite kernel."
+        f"{alpha:g}: raise alpha, remove repeated rows, or take a positive "
+        "semi-definite kernel."
     )
