@@ -40,6 +40,7 @@ HARD_MARGIN = "mlbook/kernels/hard_margin_svm.py"
 KERNEL_FUNCTIONS = "mlbook/kernels/kernel_functions.py"
 KERNEL_RIDGE = "mlbook/kernels/kernel_ridge.py"
 SVR = "mlbook/kernels/support_vector_regression.py"
+KLR = "mlbook/kernels/kernel_logistic_regression.py"
 ALGEBRA = "mlbook/symbolic/algebra.py"
 EXPECTATION = "mlbook/symbolic/expectation.py"
 
@@ -50,6 +51,7 @@ IN_RIDGE = "tests/linear/test_ridge.py::"
 IN_DISCRIMINANT = "tests/generative/test_discriminant_analysis.py::"
 IN_HARD_MARGIN = "tests/kernels/test_hard_margin_svm.py::"
 IN_SVR = "tests/kernels/test_support_vector_regression.py::"
+IN_KLR = "tests/kernels/test_kernel_logistic_regression.py::"
 IN_ALGEBRA = "tests/symbolic/test_algebra.py::"
 IN_EXPECTATION = "tests/symbolic/test_expectation.py::"
 IN_KERNEL_FUNCTIONS = "tests/kernels/test_kernel_functions.py::"
@@ -446,6 +448,41 @@ MUTANTS = [
         "self.epsilon, self.C * weight,",
         "self.epsilon, self.C * np.ones_like(weight),",
         IN_SVR + "test_weights_scale_the_box",
+    ),
+    Mutant(
+        "kernel logistic regression by full steps of Newton's method",
+        KLR,
+        "if new <= value + allowed or step < SHORTEST_STEP:",
+        "if True:",
+        IN_KLR + "test_the_line_search_is_needed",
+    ),
+    Mutant(
+        "a Newton step that forgets that the coefficients sum to 0",
+        KLR,
+        "return from_scores - b * from_ones, b",
+        "return from_scores, b",
+        IN_KLR + "test_newton_point_solves_newtons_equations",
+    ),
+    Mutant(
+        "the coefficients are penalised instead of the curve",
+        KLR,
+        "return K @ (beta - pull), -float(pull.sum())",
+        "return beta - K @ pull, -float(pull.sum())",
+        IN_KLR + "test_gradient",
+    ),
+    Mutant(
+        "Platt's targets left hard",
+        KLR,
+        "(n_plus + 1) / (n_plus + 2), 1 / (n_minus + 2)",
+        "1.0, 0.0",
+        IN_KLR + "test_platt_as_scikit_learn[few]",
+    ),
+    Mutant(
+        "Platt's slope with the sign of the score's",
+        KLR,
+        "self.A_, self.B_ = A / spread, B - A * centre / spread",
+        "self.A_, self.B_ = -A / spread, -(B - A * centre / spread)",
+        IN_KLR + "test_two_scores_by_hand",
     ),
 ]
 
