@@ -136,8 +136,13 @@ def decompose(
     ----------
     predictions : array-like of shape (R, m), R >= 2
     f : array-like of shape (m,), the true values at the test points
-    sigma : float, standard deviation of the noise
+    sigma : float >= 0, standard deviation of the noise
     new_targets : array-like of shape (R, m), targets with noise of their own
+
+    Raises
+    ------
+    TypeError, ValueError
+        For R < 2, shapes that do not fit, values that are not finite, and a bad sigma.
 
     Notes
     -----
@@ -153,7 +158,9 @@ def decompose(
     up to 1.4 times too large where b'Cb = 0, as it is for least squares at its own
     training points, because an estimate of it cannot fall below 0.
     """
-    predictions = np.asarray(predictions, dtype=np.float64)
+    predictions, f = as_float(predictions, "predictions"), as_float(f, "f")
+    new_targets = as_float(new_targets, "new_targets")
+    _check_measurement(predictions, f, sigma, new_targets)
     R = len(predictions)
     bias = predictions.mean(axis=0) - f
     spread = predictions - predictions.mean(axis=0)
@@ -389,6 +396,27 @@ def _check_call(
         raise ValueError(
             "n_training_sets must be at least 2 for a variance, got "
             f"{n_training_sets}."
+        )
+
+
+def _check_measurement(
+    predictions: Floats, f: Floats, sigma: float, new_targets: Floats
+) -> None:
+    _check_sigma(sigma)
+    if predictions.ndim != 2 or len(predictions) < 2 or predictions.size == 0:
+        raise ValueError(
+            "predictions must have shape (R, m) with R >= 2 training sets and m >= 1 "
+            f"test points, got shape {predictions.shape}."
+        )
+    if f.shape != predictions.shape[1:]:
+        raise ValueError(
+            f"f must have shape {predictions.shape[1:]}, one true value for each test "
+            f"point, got {f.shape}."
+        )
+    if new_targets.shape != predictions.shape:
+        raise ValueError(
+            f"new_targets must have the shape {predictions.shape} of predictions, got "
+            f"{new_targets.shape}."
         )
 
 

@@ -295,6 +295,30 @@ def test_decompose_by_hand():
     assert parts.total_se == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"predictions": [[1.0, 2.0]]}, ValueError, r"R >= 2.*got shape \(1, 2\)"),
+        ({"predictions": [1.0, 2.0]}, ValueError, r"R >= 2.*got shape \(2,\)"),
+        ({"predictions": np.empty((2, 0))}, ValueError, r"got shape \(2, 0\)"),
+        ({"predictions": [[1, np.nan]] * 2}, ValueError, "predictions contains NaN"),
+        ({"f": np.zeros((2, 1))}, ValueError, r"f must have shape \(2,\)"),
+        ({"f": [0.0, np.inf]}, ValueError, "f contains inf"),
+        ({"new_targets": np.zeros(2)}, ValueError, r"new_targets must have .*\(2, 2\)"),
+        ({"sigma": -1.0}, ValueError, "sigma must be finite and >= 0"),
+    ],
+)
+def test_decompose_bad_arguments(changes, error, message):
+    good = {
+        "predictions": np.eye(2),
+        "f": np.zeros(2),
+        "sigma": 1.0,
+        "new_targets": np.ones((2, 2)),
+    }
+    with pytest.raises(error, match=message):
+        decompose(**{**good, **changes})
+
+
 def infinite(X):
     return np.full(len(X), np.inf)
 
