@@ -39,6 +39,7 @@ DISCRIMINANT = "mlbook/generative/discriminant_analysis.py"
 HARD_MARGIN = "mlbook/kernels/hard_margin_svm.py"
 KERNEL_FUNCTIONS = "mlbook/kernels/kernel_functions.py"
 KERNEL_RIDGE = "mlbook/kernels/kernel_ridge.py"
+RBF_NETWORK = "mlbook/kernels/rbf_network.py"
 SVR = "mlbook/kernels/support_vector_regression.py"
 KLR = "mlbook/kernels/kernel_logistic_regression.py"
 ALGEBRA = "mlbook/symbolic/algebra.py"
@@ -50,6 +51,7 @@ IN_BIAS_VARIANCE = "tests/foundations/test_bias_variance.py::"
 IN_RIDGE = "tests/linear/test_ridge.py::"
 IN_DISCRIMINANT = "tests/generative/test_discriminant_analysis.py::"
 IN_HARD_MARGIN = "tests/kernels/test_hard_margin_svm.py::"
+IN_RBF_NETWORK = "tests/kernels/test_rbf_network.py::"
 IN_SVR = "tests/kernels/test_support_vector_regression.py::"
 IN_KLR = "tests/kernels/test_kernel_logistic_regression.py::"
 IN_ALGEBRA = "tests/symbolic/test_algebra.py::"
@@ -78,7 +80,7 @@ MUTANTS = [
         "        self.t += 1\n        self._advance(gradient, self._step)\n"
         "        self._apply(parameters, self._step)",
         "        try:\n            self._advance(gradient, self._step)\n"
-        "        except ZeroDivisionError:  # what other languages call infinity\n"
+        "        except ValueError:  # nothing checks the counter in other packages\n"
         "            self._step /= 0.0\n"
         "        self.t += 1\n        self._apply(parameters, self._step)",
         IN_OPTIMIZERS + "test_first_step_by_hand",
@@ -134,17 +136,24 @@ MUTANTS = [
     Mutant(
         "Nesterov looks ahead with the wrong sign",
         OPTIMIZERS,
-        "np.multiply(momentum, v_t, out=step)",
-        "np.multiply(-momentum, v_t, out=step)",
+        "np.multiply(momentum, p_t, out=step)",
+        "np.multiply(-momentum, p_t, out=step)",
         IN_OPTIMIZERS + "test_nesterov_is_the_look_ahead_method",
     ),
     Mutant(
         "momentum is dampened by 1 - mu",
         OPTIMIZERS,
-        "    v_t += gradient\n    np.multiply(learning_rate, v_t, out=step)",
-        "    v_t += (1 - momentum) * gradient\n"
-        "    np.multiply(learning_rate, v_t, out=step)",
+        "    p_t += gradient\n    np.multiply(learning_rate, p_t, out=step)",
+        "    p_t += (1 - momentum) * gradient\n"
+        "    np.multiply(learning_rate, p_t, out=step)",
         IN_OPTIMIZERS + "test_exact_in_binary_fractions[Momentum]",
+    ),
+    Mutant(
+        "momentum collects the learning rate into its velocity",
+        OPTIMIZERS,
+        "    p_t += gradient\n    np.multiply(learning_rate, p_t, out=step)",
+        "    p_t += learning_rate * gradient\n    np.copyto(step, p_t)",
+        IN_OPTIMIZERS + "test_learning_rate_halved_on_the_way_as_torch[Momentum-0]",
     ),
     Mutant(
         "AdaGrad without the root",
@@ -483,6 +492,20 @@ MUTANTS = [
         "self.A_, self.B_ = A / spread, B - A * centre / spread",
         "self.A_, self.B_ = -A / spread, -(B - A * centre / spread)",
         IN_KLR + "test_two_scores_by_hand",
+    ),
+    Mutant(
+        "The polynomial beside the bumps is fitted before them, by least squares",
+        RBF_NETWORK,
+        "c = np.linalg.lstsq(whitened, target, rcond=None)[0]",
+        "c = np.linalg.lstsq(P, y, rcond=None)[0]",
+        IN_RBF_NETWORK + "test_as_scipy[kernel0-gaussian-1]",
+    ),
+    Mutant(
+        "k-means++ draws by the distance instead of its square",
+        RBF_NETWORK,
+        "cumulative = np.cumsum(weight * squares)",
+        "cumulative = np.cumsum(weight * np.sqrt(squares))",
+        IN_RBF_NETWORK + "test_spread_start",
     ),
 ]
 

@@ -1,0 +1,417 @@
+"""Radial basis functions: interpolation, k-means, and the network with few centres.
+
+A radial kernel is a bump that depends only on the distance from its centre. With a bump
+on every point a sum of bumps goes through all targets: K beta = y, where K is the Gram
+matrix. With bumps on M < n centres, found by k-means, the model
+
+    f(x) = b + sum_j w_j k(x, c_j)
+
+is linear in its weights: ridge regression on M radial features.
+
+Sources: Broomhead and Lowe (1988); Moody and Darken (1989); Micchelli (1986) for the
+solvability; Lloyd (1982); Arthur and Vassilvitskii (2007) for k-means++.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mlbook.base import (
+    Floats,
+    Regressor,
+    Transformer,
+    random_generator,
+    warn_not_converged,
+)
+from mlbook.kernels.kernel_functions import (
+    Gaussian,
+    Kernel,
+    check_kernel,
+    gram,
+    squared_distances,
+)
+from mlbook.kernels.soft_margin_svm import default_kernel, expansion
+from mlbook.linear.ridge import Ridge, check_alpha
+
+
+class InverseMultiquadric(Kernel):
+    """1 / sqrt(1 + gamma |x - z|^2); gamma in 1 / (feature units)^2.
+
+    Positive definite like the Gaussian, but its tails fall only like 1 / distance.
+    """
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        self.gamma = gamma
+
+    def check_parameters(self) -> None:
+        Gaussian(self.gamma).check_parameters()  # the same rule for the same gamma
+
+    def _pairs(self, X: Floats, Z: Floats) -> Floats:
+        return 1 / np.sqrt(1 + self.gamma * squared_distances(X, Z))
+
+    def _diagonal(self, X: Floats) -> Floats:
+        return np.ones(len(X))
+
+
+# Interpolation
+
+
+class RBFInterpolator(Regressor):
+    """A sum of bumps, one on every training row, that meets every target.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        A positive definite kernel. By default the Gaussian whose gamma is 1 over the
+        mean squared distance of a row from its nearest neighbour.
+    degree : -1, 0 or 1
+        A polynomial that is added to the bumps: none, a constant, a plane. The weights
+        of the bumps are then orthogonal to it, so that a polynomial of this degree is
+        reproduced exactly.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n,), beta, in units of y per unit of the kernel
+    polynomial_coef_ : ndarray of shape (0,), (1,) or (1 + d,): of the polynomial in
+        X - ``centre_``, in units of y (per unit of X)
+    centre_ : ndarray of shape (d,), the mean of the rows
+    X_fit_ : ndarray of shape (n, d)
+    kernel_ : Kernel
+    """
+
+    def __init__(self, kernel: Kernel | None = None, degree: int = -1) -> None:
+        self.kernel = kernel
+        self.degree = degree
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> RBFInterpolator:
+        """Fit to X of shape (n, d), with no row twice, and y of shape (n,).
+
+        Raises ValueError or TypeError for bad parameters and bad data, and ValueError
+        where the conditions have no solution to working precision.
+        """
+        if self.degree not in (-1, 0, 1):
+            raise ValueError(f"degree must be -1, 0 or 1, got {self.degree!r}.")
+        X, y, _ = self._check_fit_data_and_target(X, y)
+        kernel = (nearest_neighbour_kernel(X) if self.kernel is None
+                  else check_kernel(self.kernel))
+        centre = X.mean(axis=0)
+        P = polynomial_terms(X - centre, self.degree)
+        beta, polynomial = solve_interpolation(gram(kernel, X), P, y)
+        self.dual_coef_, self.polynomial_coef_ = beta, polynomial
+        self.centre_, self.kernel_, self.X_fit_ = centre, kernel, X.copy()
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the sum of bumps and the polynomial, of shape (m,), in units of y."""
+        X = self._check_new_data(X)
+        bumps = expansion(self.kernel_, X, self.X_fit_, self.dual_coef_)
+        degree = {0: -1, 1: 0}.get(len(self.polynomial_coef_), 1)
+        return bumps + polynomial_terms(X - self.centre_, degree) @ self.polynomial_coef_
+
+
+def polynomial_terms(X: Floats, degree: int) -> Floats:
+    """Columns none, 1, or 1 and the features, for degree -1, 0 and 1; X is (n, d)."""
+    return np.column_stack([np.ones(len(X)), X])[:, : (0, 1, None)[degree + 1]]
+
+
+def solve_interpolation(K: Floats, P: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return beta (n,) and c (q,) with K beta + P c = y and P'beta = 0.
+
+    K is a positive definite Gram matrix (n, n), P holds q polynomial terms (n, q), and
+    q may be 0. Raises ValueError where K is not positive definite to working precision,
+    or where the terms are dependent on these rows.
+    """
+    if np.linalg.matrix_rank(P) < P.shape[1]:
+        raise ValueError(
+            f"the {P.shape[1]} polynomial terms are linearly dependent on n_samples="
+            f"{len(P)} rows: lower degree or add rows that do not lie in a plane."
+        )
+    L = _cholesky(K)
+    # with K = LL' the polynomial is least squares on whitened columns
+    whitened, target = np.linalg.solve(L, P), np.linalg.solve(L, y)
+    c = np.linalg.lstsq(whitened, target, rcond=None)[0]
+    return np.linalg.solve(L.T, target - whitened @ c), c
+
+
+def _cholesky(K: Floats) -> Floats:
+    """Factor K as LL', or raise where rounding makes the factor meaningless."""
+    try:
+        L = np.linalg.cholesky(K)
+        # a pivot of this size is what rounding left of one that may have been 0
+        if (np.diag(L) ** 2 > len(K) * np.finfo(float).eps * np.diag(K).max()).all():
+            return L
+    except np.linalg.LinAlgError:
+        pass
+    raise ValueError(
+        "the Gram matrix is not positive definite to working precision: a row occurs "
+        "twice, the bumps are too wide for the distances of the rows (raise gamma), or "
+        "the kernel is not positive definite."
+    )
+
+
+def nearest_neighbour_kernel(X: Floats) -> Gaussian:
+    """The Gaussian with gamma = 1 / (mean squared distance to the nearest other row).
+
+    For rows X of shape (n, d). A single row, or rows that all occur twice, have no such
+    distance: then gamma is 1.
+    """
+    if len(X) == 1:
+        return Gaussian(1.0)
+    squares = squared_distances(X, X)
+    np.fill_diagonal(squares, np.inf)
+    mean = squares.min(axis=1).mean()
+    return Gaussian(1 / mean) if mean > 0 else Gaussian(1.0)
+
+
+# k-means
+
+
+class Clustering(NamedTuple):
+    """What ``lloyd`` found: k centres (k, d), the row's nearest one (n,), history."""
+
+    centers: Floats
+    labels: NDArray[np.intp]
+    inertia: list[float]  # at the start and after every iteration
+    converged: bool
+
+
+class KMeans(Transformer):
+    """Centres that minimise sum_i s_i |x_i - nearest centre|^2, the inertia.
+
+    Lloyd's iterations from ``n_init`` random starts (k-means++); the lowest inertia
+    wins. It is a local minimum: no start guarantees the lowest of all.
+
+    Parameters
+    ----------
+    n_clusters : int >= 1, at most the number of rows
+    n_init : int >= 1
+    max_iter : int >= 1
+    tol : float >= 0
+        Stop when the centres' squared moves sum to at most tol times the mean variance
+        of the features.
+    random_state : None, int or numpy.random.Generator
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (k, d), k = n_clusters, or the number of
+        distinct rows where that is less
+    labels_ : ndarray of shape (n,), position of each row's centre; rows of weight 0
+        included
+    inertia_ : float, in squared units of X
+    n_iter_ : int, iterations of the best start
+    """
+
+    _estimator_type = "clusterer"
+
+    def __init__(self, n_clusters: int = 8, n_init: int = 10, max_iter: int = 300,
+                 tol: float = 1e-4, random_state: Any = 0) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: Any = None,
+            sample_weight: ArrayLike | None = None) -> KMeans:
+        """Fit to X of shape (n, d); y is ignored.
+
+        Raises ValueError or TypeError for bad parameters and bad data; warns when the
+        iterations end before they converge.
+        """
+        for name in ("n_clusters", "n_init", "max_iter"):
+            _check_count(name, getattr(self, name))
+        _check_tol(self.tol)
+        rng = random_generator(self.random_state)
+        given, (X, weight) = X, self._check_fit_data(X, sample_weight)
+        if len(X) < self.n_clusters:
+            raise ValueError(
+                f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}."
+            )
+        tol = self.tol * X.var(axis=0).mean()
+        best = min(
+            (lloyd(X, starting_centers(X, self.n_clusters, weight, rng), weight,
+                   self.max_iter, tol) for _ in range(self.n_init)),
+            key=lambda run: run.inertia[-1],
+        )
+        self._warn(best)
+        self.cluster_centers_ = best.centers
+        self.inertia_, self.n_iter_ = best.inertia[-1], len(best.inertia) - 1
+        self.labels_ = self._nearest(given)
+        return self
+
+    def _warn(self, best: Clustering) -> None:
+        if len(best.centers) < self.n_clusters:
+            warn_not_converged(
+                f"{len(best.centers)} distinct rows cannot have n_clusters="
+                f"{self.n_clusters} clusters: each got its own."
+            )
+        if not best.converged:
+            warn_not_converged(
+                f"k-means stopped after max_iter={self.max_iter} iterations: raise "
+                "max_iter or tol."
+            )
+
+    def _nearest(self, X: ArrayLike) -> NDArray[np.intp]:
+        return squared_distances(self._matrix(X), self.cluster_centers_).argmin(axis=1)
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """Return the position of the nearest centre for each row, shape (m,)."""
+        return self._nearest(self._check_new_data(X))
+
+    def fit_predict(self, X: ArrayLike, y: Any = None,
+                    sample_weight: ArrayLike | None = None) -> NDArray[np.intp]:
+        """Fit and return ``labels_``."""
+        return self.fit(X, y, sample_weight).labels_
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Return the distances of the rows from all centres, (m, k), in units of X."""
+        return np.sqrt(squared_distances(self._check_new_data(X),
+                                         self.cluster_centers_))
+
+
+def lloyd(X: Floats, centers: Floats, weight: Floats | None = None,
+          max_iter: int = 300, tol: float = 0.0) -> Clustering:
+    """Move centres (k, d) to the means of the rows nearest to them, until they stay.
+
+    Neither half of an iteration can raise the inertia. ``tol`` is in squared units of
+    X: iterations end when no row changes its centre, or when the squared moves of all
+    centres sum to at most ``tol``.
+    """
+    weight = np.ones(len(X)) if weight is None else weight
+    labels, squares = assign(X, centers)
+    inertia = [float(weight @ squares)]
+    for _ in range(max_iter):
+        moved = cluster_means(X, labels, squares, weight, len(centers))
+        shift = ((moved - centers) ** 2).sum()
+        centers, before = moved, labels
+        labels, squares = assign(X, centers)
+        inertia.append(float(weight @ squares))
+        if shift <= tol or (labels == before).all():
+            return Clustering(centers, labels, inertia, True)
+    return Clustering(centers, labels, inertia, False)
+
+
+def assign(X: Floats, centers: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Return each row's nearest centre and its squared distance from it, both (n,)."""
+    squares = squared_distances(X, centers)
+    labels = squares.argmin(axis=1)
+    return labels, squares[np.arange(len(X)), labels]
+
+
+def cluster_means(X: Floats, labels: NDArray[np.intp], squares: Floats,
+                  weight: Floats, k: int) -> Floats:
+    """Return the (weighted) mean of the rows of each cluster, shape (k, d).
+
+    An empty cluster takes the row that costs most from a cluster that has others: a
+    mean of no rows does not exist, and a centre far from all rows is wasted.
+    """
+    labels, cost = labels.copy(), weight * squares
+    counts = np.bincount(labels, minlength=k)
+    for empty in np.flatnonzero(counts == 0):
+        i = np.where(counts[labels] > 1, cost, -1.0).argmax()
+        counts[labels[i]] -= 1
+        labels[i], cost[i], counts[empty] = empty, 0.0, 1
+    member = weight * (labels == np.arange(k)[:, np.newaxis])
+    return member @ X / member.sum(axis=1, keepdims=True)
+
+
+def starting_centers(X: Floats, k: int, weight: Floats,
+                     rng: np.random.Generator) -> Floats:
+    """Draw k rows far from each other (k-means++), shape (k, d).
+
+    The first is drawn by weight, each further one by weight times the squared distance
+    from the nearest that was drawn before. Fewer are returned when all rows are taken.
+    """
+    chosen, squares = [], np.ones(len(X))
+    while len(chosen) < k and squares.any():
+        cumulative = np.cumsum(weight * squares)
+        drawn = np.searchsorted(cumulative, rng.random() * cumulative[-1], "right")
+        chosen.append(X[drawn])
+        own = squared_distances(X, X[[drawn]])[:, 0]
+        squares = own if len(chosen) == 1 else np.minimum(squares, own)
+    return np.array(chosen)
+
+
+# The network
+
+
+class RBFNetwork(Regressor):
+    """Ridge regression on radial features: f(x) = b + sum_j w_j k(x, c_j).
+
+    The centres c_j come from k-means, which does not see y. Then the weights minimise
+    sum_i s_i (y_i - f(x_i))^2 + alpha |w|^2; the intercept b is not penalised.
+
+    Parameters
+    ----------
+    n_centers : int >= 1, M, at most the number of rows
+    kernel : Kernel, optional
+        By default the Gaussian whose gamma is 1 over the mean squared distance of a
+        centre from its nearest neighbour; with one centre, 1 / (d Var X).
+    alpha : float >= 0, in squared units of the kernel
+    random_state : None, int or numpy.random.Generator, for k-means
+
+    Attributes
+    ----------
+    centers_ : ndarray of shape (M, d)
+    coef_ : ndarray of shape (M,), w, in units of y per unit of the kernel
+    intercept_ : float, b, in units of y
+    kernel_ : Kernel
+    """
+
+    def __init__(self, n_centers: int = 8, kernel: Kernel | None = None,
+                 alpha: float = 1e-3, random_state: Any = 0) -> None:
+        self.n_centers = n_centers
+        self.kernel = kernel
+        self.alpha = alpha
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike,
+            sample_weight: ArrayLike | None = None) -> RBFNetwork:
+        """Fit to X of shape (n, d) and y of shape (n,).
+
+        Raises ValueError or TypeError for bad parameters and bad data.
+        """
+        _check_count("n_centers", self.n_centers)
+        alpha = check_alpha(self.alpha)
+        X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        if len(X) < self.n_centers:
+            raise ValueError(
+                f"n_samples={len(X)} should be >= n_centers={self.n_centers}."
+            )
+        clusters = KMeans(self.n_centers, random_state=self.random_state)
+        centers = clusters.fit(X, sample_weight=weight).cluster_centers_
+        if self.kernel is not None:
+            kernel = check_kernel(self.kernel)
+        elif len(centers) > 1:
+            kernel = nearest_neighbour_kernel(centers)
+        else:
+            kernel = default_kernel(X, weight)
+        output = Ridge(alpha).fit(kernel(X, centers), y, weight)
+        self.centers_, self.kernel_ = centers, kernel
+        self.coef_, self.intercept_ = output.coef_, output.intercept_
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return b + sum_j w_j k(x, c_j), of shape (m,), in units of y."""
+        X = self._check_new_data(X)
+        bumps = expansion(self.kernel_, X, self.centers_, self.coef_)
+        return self.intercept_ + bumps
+
+
+def _check_count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number >= 1, got {value!r}.")
+    if value < 1:
+        raise ValueError(f"{name} must be >= 1, got {value!r}.")
+
+
+def _check_tol(tol: Any) -> None:
+    if isinstance(tol, bool) or not isinstance(tol, numbers.Real):
+        raise TypeError(f"tol must be a number >= 0, got {tol!r}.")
+    if not 0 <= tol < math.inf:
+        raise ValueError(f"tol must be a finite number >= 0, got {tol!r}.")
