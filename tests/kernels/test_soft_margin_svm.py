@@ -196,6 +196,18 @@ def test_equal_points_with_opposite_labels_both_reach_the_edge():
     assert np.isfinite(model.decision_function(X)).all()
 
 
+@pytest.mark.parametrize("shift", [1, 5, 12])
+def test_the_order_of_the_rows_does_not_matter(shift):
+    X, y = blobs(30)
+    order = np.roll(np.arange(30), shift)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        one, two = (SVC(kernel=Gaussian(0.2), tol=1e-8, max_iter=3000).fit(*data)
+                    for data in ((X, y), (X[order], y[order])))
+    np.testing.assert_allclose(two.decision_function(X), one.decision_function(X),
+                               atol=1e-6)
+
+
 def test_default_kernel_is_scikit_learns_and_counts_weights():
     X, y = blobs(80)
     assert default_kernel(X).gamma == pytest.approx(1 / (6 * X.var()))

@@ -37,6 +37,8 @@ BIAS_VARIANCE = "mlbook/foundations/bias_variance.py"
 RIDGE = "mlbook/linear/ridge.py"
 DISCRIMINANT = "mlbook/generative/discriminant_analysis.py"
 HARD_MARGIN = "mlbook/kernels/hard_margin_svm.py"
+SOFT_MARGIN = "mlbook/kernels/soft_margin_svm.py"
+SMO = "mlbook/kernels/smo.py"
 KERNEL_FUNCTIONS = "mlbook/kernels/kernel_functions.py"
 KERNEL_RIDGE = "mlbook/kernels/kernel_ridge.py"
 RBF_NETWORK = "mlbook/kernels/rbf_network.py"
@@ -51,6 +53,8 @@ IN_BIAS_VARIANCE = "tests/foundations/test_bias_variance.py::"
 IN_RIDGE = "tests/linear/test_ridge.py::"
 IN_DISCRIMINANT = "tests/generative/test_discriminant_analysis.py::"
 IN_HARD_MARGIN = "tests/kernels/test_hard_margin_svm.py::"
+IN_SOFT_MARGIN = "tests/kernels/test_soft_margin_svm.py::"
+IN_SMO = "tests/kernels/test_smo.py::"
 IN_RBF_NETWORK = "tests/kernels/test_rbf_network.py::"
 IN_SVR = "tests/kernels/test_support_vector_regression.py::"
 IN_KLR = "tests/kernels/test_kernel_logistic_regression.py::"
@@ -308,6 +312,59 @@ MUTANTS = [
         "        if distance < NARROWEST_STREET:\n",
         "        if distance < 0:\n",
         IN_HARD_MARGIN + "test_an_error_says_that_no_street_exists[overlapping]",
+    ),
+    Mutant(
+        "an SVM dual objective without its 1/2",
+        SMO,
+        "objective = 0.5 * float(alpha @ (p - y * V))",
+        "objective = float(alpha @ (p - y * V))",
+        IN_SOFT_MARGIN + "test_agrees_with_libsvm[gaussian, C=1]",
+    ),
+    Mutant(
+        "an intercept from any support vector instead of the free ones",
+        SOFT_MARGIN,
+        "np.array([q.intercept for q in solutions])",
+        "np.array([q.value[q.alpha > 0].mean() for q in solutions])",
+        IN_SOFT_MARGIN + "test_a_point_on_the_wrong_side_by_hand",
+    ),
+    Mutant(
+        "SMO that never picks the last sample",
+        SMO,
+        "        j = int(gains.argmax())\n",
+        "        j = int(gains[:-1].argmax())\n",
+        IN_SOFT_MARGIN + "test_the_order_of_the_rows_does_not_matter[1]",
+    ),
+    Mutant(
+        "SMO that skips a pair whose curvature is zero",
+        SMO,
+        "step = _move(alpha, y, upper, i, j, (V[i] - V[j]) * steepness[j])",
+        "step = _move(alpha, y, upper, i, j, (V[i] - V[j]) * steepness[j]\n"
+        "                     * (steepness[j] < 1 / MIN_CURVATURE))",
+        IN_SOFT_MARGIN
+        + "test_equal_points_with_opposite_labels_both_reach_the_edge",
+    ),
+    Mutant(
+        "SMO whose step leaves the box",
+        SMO,
+        "    step = min(step, room_i, room_j)\n",
+        "    step = min(step, room_j)\n",
+        IN_SMO + "test_feasible_and_optimal[0]",
+    ),
+    Mutant(
+        "equal votes of one against one decided for the less confident class",
+        SOFT_MARGIN,
+        "        confidence[:, second] += column\n"
+        "        confidence[:, first] -= column\n",
+        "        confidence[:, second] -= column\n"
+        "        confidence[:, first] += column\n",
+        IN_SOFT_MARGIN + "test_equal_votes_go_to_the_more_confident_class",
+    ),
+    Mutant(
+        "equal votes of one against one decided for the first class",
+        SOFT_MARGIN,
+        "return votes + confidence / (3 * (np.abs(confidence) + 1))",
+        "return votes",
+        IN_SOFT_MARGIN + "test_equal_votes_go_to_the_more_confident_class",
     ),
     Mutant(
         "a Gaussian kernel with the sign of gamma flipped",
