@@ -6,7 +6,8 @@ Run it in an environment that holds torch 2.13.0 and NumPy:
 
 The first problem feeds every optimizer the same stored gradients, among them zeros,
 tiny and large ones. The second is the bowl (w1^2 + 25 w2^2) / 2, whose gradient is
-computed by autograd. JSON keeps every digit of a float64.
+computed by autograd. The third is the first again, with the learning rate halved after
+25 steps. JSON keeps every digit of a float64.
 """
 
 import json
@@ -16,6 +17,7 @@ import numpy as np
 import torch
 
 STEPS = 50
+HALVE_AFTER = 25
 START = [0.5, -1.0, 2.0]
 BOWL = {"curvature": [1.0, 25.0], "start": [-4.0, 1.5]}
 
@@ -72,11 +74,13 @@ def fixed_gradients() -> np.ndarray:
     return gradients.round(6)
 
 
-def run(torch_name, torch_parameters, start, gradient):
+def run(torch_name, torch_parameters, start, gradient, halve_after=STEPS):
     w = torch.tensor(start, dtype=torch.float64, requires_grad=True)
     optimizer = getattr(torch.optim, torch_name)([w], **torch_parameters)
     path = []
     for t in range(STEPS):
+        if t == halve_after:
+            optimizer.param_groups[0]["lr"] /= 2
         w.grad = gradient(t, w)
         optimizer.step()
         path.append(w.detach().tolist())
@@ -100,6 +104,9 @@ def main() -> None:
             "parameters": parameters,
             "fixed": run(torch_name, torch_parameters, START, stored_gradient),
             "bowl": run(torch_name, torch_parameters, BOWL["start"], bowl_gradient),
+            "halved": run(
+                torch_name, torch_parameters, START, stored_gradient, HALVE_AFTER
+            ),
         }
         for name, parameters, torch_name, torch_parameters in SETTINGS
     ]
@@ -108,6 +115,7 @@ def main() -> None:
         "start": START,
         "gradients": gradients.tolist(),
         "bowl": BOWL,
+        "halve_after": HALVE_AFTER,
         "runs": runs,
     }
     path = Path(__file__).with_name("optimizers.json")
