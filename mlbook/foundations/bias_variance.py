@@ -184,18 +184,22 @@ def decompose(
 
 
 def _standard_error(values: Floats) -> float:
-    return float(values.std(ddof=1) / math.sqrt(len(values)))
+    # Squares of squares: in this unit they neither overflow nor vanish.
+    unit = float(values.max()) or 1.0
+    return unit * float((values / unit).std(ddof=1)) / math.sqrt(len(values))
 
 
 def _bias2_standard_error(spread: Floats, bias: Floats) -> float:
     R, m = spread.shape
+    unit = float(max(np.abs(spread).max(), np.abs(bias).max())) or 1.0
+    spread, bias = spread / unit, bias / unit
     # tr(C^2) from products of different sets only; the smaller Gram matrix will do.
     gram = spread.T @ spread if m < R else spread @ spread.T
     squares = (gram**2).sum() - ((spread**2).sum(axis=1) ** 2).sum()
     trace_C2 = max(float(squares), 0.0) / (R * (R - 1) * m**2)
     # The estimated bias is noisy itself, which adds tr(C^2) / R to this on average.
     bCb = float((spread @ bias / m).var(ddof=1)) - trace_C2 / R
-    return math.sqrt(4 * max(bCb, 0.0) / R + 2 * trace_C2 / (R * (R - 1)))
+    return unit**2 * math.sqrt(4 * max(bCb, 0.0) / R + 2 * trace_C2 / (R * (R - 1)))
 
 
 def linear_smoother_bias_variance(

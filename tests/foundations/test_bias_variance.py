@@ -244,6 +244,18 @@ def test_standard_error_of_bias2_with_more_points_than_training_sets():
     assert 0.9 < ratio < 1.45
 
 
+@pytest.mark.parametrize("unit", [1e-100, 1e100])
+def test_standard_errors_in_any_unit(unit):
+    """In squared units; the fourth powers behind them must not over- or underflow."""
+    rng = np.random.default_rng(0)
+    predictions, targets = rng.normal(size=(2, 9, 4))
+    plain = decompose(predictions, np.ones(4), 1.0, targets)
+    scaled = decompose(unit * predictions, unit * np.ones(4), unit, unit * targets)
+    for name in ("bias2_se", "variance_se", "total_se"):
+        found, expected = getattr(scaled, name), getattr(plain, name)
+        assert found / unit / unit == pytest.approx(expected, rel=1e-12), name
+
+
 # How it treats its arguments
 
 
