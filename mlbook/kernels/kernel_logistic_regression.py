@@ -316,7 +316,7 @@ class PlattScaling(Parameters):
     def predict_proba(self, scores: ArrayLike) -> Floats:
         """Probabilities of the two classes, shape (m, 2), for scores of shape (m,)."""
         if not hasattr(self, "A_"):
-            raise NotFittedError("This PlattScaling is not fitted yet: call 'fit' first.")
+            raise NotFittedError("This PlattScaling is not fitted yet: call 'fit'.")
         z = self.A_ * _check_scores(scores) + self.B_
         return np.column_stack([sigmoid(z), sigmoid(-z)])
 
@@ -324,6 +324,6 @@ class PlattScaling(Parameters):
 def _check_scores(scores: ArrayLike) -> Floats:
     scores = as_float(scores, "scores")
     if scores.ndim != 1 or len(scores) == 0:
-        raise ValueError("scores must be a 1-D array with at least one value, got shape "
-                         f"{scores.shape}.")
+        raise ValueError("scores must be a 1-D array with at least one value, got "
+                         f"shape {scores.shape}.")
     return scores

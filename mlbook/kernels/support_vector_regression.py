@@ -45,7 +45,7 @@ def signs_and_linear_term(y: Floats, epsilon: float) -> tuple[Floats, Floats]:
 
 
 def twice(row: Callable[[int], Floats], n: int) -> Callable[[int], Floats]:
-    """Rows of the (2n, 2n) matrix whose four blocks are the (n, n) matrix of ``row``."""
+    """Rows of the (2n, 2n) matrix whose four blocks are the one of ``row``, (n, n)."""
     return lambda i: np.tile(row(i % n), 2)
 
 
@@ -130,8 +130,8 @@ class SVR(Regressor):
         if not solution.converged:
             warn_not_converged(
                 f"SVR stopped at max_iter={self.max_iter} with a gap of "
-                f"{solution.gap:.2g} > tol={self.tol:g}: scale the features, lower C or "
-                "raise max_iter."
+                f"{solution.gap:.2g} > tol={self.tol:g}: scale the features, lower C "
+                "or raise max_iter."
             )
         return self
 
