@@ -111,7 +111,8 @@ class RBFInterpolator(Regressor):
         X = self._check_new_data(X)
         bumps = expansion(self.kernel_, X, self.X_fit_, self.dual_coef_)
         degree = {0: -1, 1: 0}.get(len(self.polynomial_coef_), 1)
-        return bumps + polynomial_terms(X - self.centre_, degree) @ self.polynomial_coef_
+        terms = polynomial_terms(X - self.centre_, degree)
+        return bumps + terms @ self.polynomial_coef_
 
 
 def polynomial_terms(X: Floats, degree: int) -> Floats:
