@@ -354,14 +354,12 @@ class Relabelled(HardMarginSVC):
         return X, codes, weight
 
 
-ACCURACY = dict.fromkeys(
-    ["check_classifiers_train", "check_classifiers_classes",
-     "check_classifiers_regression_target", "check_classifiers_one_label"],
-    "the check compares with the labels that were exchanged")
+ACCURACY = {"check_classifiers_train": "it counts how many labels are predicted"}
 
 
 @parametrize_with_checks([Relabelled()], expected_failed_checks=lambda _: ACCURACY)
-def test_scikit_learn_checks_on_separable_labels(estimator, check):
+def test_scikit_learn_checks_on_separable_labels(estimator, check, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or one of the checks is skipped
     check(estimator)
 
 
