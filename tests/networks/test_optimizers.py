@@ -371,7 +371,7 @@ def test_count_reset_and_copies(cls):
         np.testing.assert_array_equal(theirs, ours)
         assert (optimizer.t, twin.t) == (3, 4)
     optimizer.reset()
-    assert optimizer.t == 0
+    assert vars(optimizer) == vars(cls())
     np.testing.assert_array_equal(
         path_of(optimizer, w, lambda t, w: gradients[t], 3), first
     )
@@ -492,7 +492,7 @@ def test_formula_with_and_without_out(name, dtype):
     assert len(results) == len(expected)
     for result, right in zip(results, expected, strict=True):
         assert result.dtype == dtype
-        np.testing.assert_allclose(result, right, rtol=1e4 * np.finfo(dtype).eps / 1e2)
+        np.testing.assert_allclose(result, right, rtol=100 * np.finfo(dtype).eps)
 
     # In place, as the optimizers use them: the first results replace the arguments.
     written = (*arguments[:-1], np.empty((4, 3), dtype))
