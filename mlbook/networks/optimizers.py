@@ -15,16 +15,17 @@ new arrays of the gradient's type. Given ``out`` it writes into those arrays and
 none of their size, except a copy of an integer gradient and, where epsilon and a
 denominator are 0, a mask. Each of them may be the argument that it replaces; one that
 shares memory with another argument, the gradient for example, gives wrong results. The
-formulas check types, shapes and t; the classes check all the rest: hyperparameters,
-finite entries, overflow, shared memory.
+formulas check types, shapes and t, but not ``out``; the classes check all the rest:
+hyperparameters, finite entries, overflow, shared memory.
 
 The forms are those of ``torch.optim`` (version 2), which differ from some papers in
 where the learning rate and epsilon stand. Where the denominator of an adaptive step is
 0, the step is 0. That needs epsilon = 0, and squares that were all 0 or too small for
 the number type: g^2 (1 - beta2) is 0 for gradients of the defaults below about 5e-161
-in float64 and 8e-22 in float32, and loses digits below 1e-152 and 3e-18. With a
-positive epsilon such gradients count as 0 beside it. At the other end, ``step`` refuses
-gradients above half the root of the largest number, 6.7e153 and 9.2e18.
+in float64 and 8e-22 in float32, and loses digits below 1e-152 and 3e-18. A positive
+epsilon should be far larger than that, as the defaults are: below, v is 0 while g is not,
+and the step g / epsilon has no bound. At the other end, ``step`` refuses gradients above
+half the root of the largest number, 6.7e153 and 9.2e18.
 
 Sources: Polyak (1964), Nesterov (1983), Duchi, Hazan and Singer (2011), Tieleman and
 Hinton (2012), Kingma and Ba (2015), Loshchilov and Hutter (2019).
