@@ -137,7 +137,7 @@ class Constant(Kernel):
         self.value = value
 
     def check_parameters(self) -> None:
-        _check_number("value", self.value, low=0)
+        check_number("value", self.value, low=0)
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
         return np.full((len(X), len(Z)), float(self.value))
@@ -177,9 +177,9 @@ class Polynomial(Kernel):
             self.degree, numbers.Integral
         ):
             raise TypeError(f"degree must be a whole number, got {self.degree!r}.")
-        _check_number("degree", self.degree, low=1)
-        _check_number("gamma", self.gamma, above=0)
-        _check_number("coef0", self.coef0, low=0)
+        check_number("degree", self.degree, low=1)
+        check_number("gamma", self.gamma, above=0)
+        check_number("coef0", self.coef0, low=0)
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
         return (self.gamma * (X @ Z.T) + self.coef0) ** self.degree
@@ -196,7 +196,7 @@ class Gaussian(Kernel):
         self.gamma = gamma
 
     def check_parameters(self) -> None:
-        _check_number("gamma", self.gamma, above=0)
+        check_number("gamma", self.gamma, above=0)
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
         exponent = squared_distances(X, Z)
@@ -231,7 +231,7 @@ class Laplacian(Kernel):
         self.gamma = gamma
 
     def check_parameters(self) -> None:
-        _check_number("gamma", self.gamma, above=0)
+        check_number("gamma", self.gamma, above=0)
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
         distance = np.zeros((len(X), len(Z)))
@@ -252,8 +252,8 @@ class Sigmoid(Kernel):
         self.coef0 = coef0
 
     def check_parameters(self) -> None:
-        _check_number("gamma", self.gamma)
-        _check_number("coef0", self.coef0)
+        check_number("gamma", self.gamma)
+        check_number("coef0", self.coef0)
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
         return np.tanh(self.gamma * (X @ Z.T) + self.coef0)
@@ -369,9 +369,10 @@ def _points(values: ArrayLike, name: str) -> Floats:
     return points
 
 
-def _check_number(
+def check_number(
     name: str, value: Any, low: float = -math.inf, above: float = -math.inf
 ) -> None:
+    """Raise TypeError or ValueError unless ``value`` is finite, >= low and > above."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}.")
     if not (low <= value < math.inf and value > above):

@@ -32,6 +32,7 @@ from mlbook.kernels.kernel_functions import (
     Gaussian,
     Kernel,
     check_kernel,
+    check_number,
     gram,
     squared_distances,
 )
@@ -49,7 +50,7 @@ class InverseMultiquadric(Kernel):
         self.gamma = gamma
 
     def check_parameters(self) -> None:
-        Gaussian(self.gamma).check_parameters()  # the same rule for the same gamma
+        check_number("gamma", self.gamma, above=0)
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
         return 1 / np.sqrt(1 + self.gamma * squared_distances(X, Z))

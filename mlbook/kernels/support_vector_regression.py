@@ -19,16 +19,13 @@ libsvm, which this agrees with.
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mlbook.base import Floats, Regressor, warn_not_converged
-from mlbook.kernels.kernel_functions import Kernel, check_kernel
+from mlbook.kernels.kernel_functions import Kernel, check_kernel, check_number
 from mlbook.kernels.smo import RowCache, Solution, check_box_problem, solve
 from mlbook.kernels.soft_margin_svm import check_cost, default_kernel, expansion
 
@@ -112,7 +109,7 @@ class SVR(Regressor):
         ConvergenceWarning where max_iter ends the search.
         """
         check_cost(self.C)
-        check_epsilon(self.epsilon)
+        check_number("epsilon", self.epsilon, low=0)
         check_box_problem(self.tol, self.max_iter)
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
         self.kernel_ = (default_kernel(X, weight) if self.kernel is None
@@ -140,11 +137,3 @@ class SVR(Regressor):
         X = self._check_new_data(X)
         return expansion(self.kernel_, X, self.support_vectors_,
                          self.dual_coef_) + self.intercept_
-
-
-def check_epsilon(epsilon: Any) -> None:
-    """Raise TypeError or ValueError unless epsilon is a finite number >= 0."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, numbers.Real):
-        raise TypeError(f"epsilon must be a number, got {epsilon!r}.")
-    if not 0 <= epsilon < math.inf:
-        raise ValueError(f"epsilon must be finite and >= 0, got {epsilon!r}.")

@@ -356,6 +356,12 @@ def _with_dummies(expr: Expr) -> Expr:
         return expr
     if not isinstance(expr, BINDERS):
         return _rebuild(expr, map(_with_dummies, expr.args))
+    limits, fresh = _fresh_limits(expr)
+    return expr.func(_with_dummies(expr.function).xreplace(fresh), *limits)
+
+
+def _fresh_limits(expr: Expr) -> tuple[list, dict]:
+    """The limits of a sum or product under new names, and the new name of each index."""
     fresh: dict = {}
     limits: list = []
     # from the outermost in: a bound may mention only what stands outside it
@@ -363,7 +369,7 @@ def _with_dummies(expr: Expr) -> Expr:
         low, high = low.xreplace(fresh), high.xreplace(fresh)
         fresh[v] = Dummy(integer=True)
         limits.insert(0, Tuple(fresh[v], low, high))
-    return expr.func(_with_dummies(expr.function).xreplace(fresh), *limits)
+    return limits, fresh
 
 
 def _normalise(expr: Expr, ranges: _Ranges) -> Expr:
@@ -479,13 +485,7 @@ def _merge_sums(term: Expr) -> tuple[Expr, list]:
     while todo:
         factor = todo.pop()
         if isinstance(factor, Sum):
-            fresh: dict = {}
-            inner: list = []
-            # from the outermost in: a bound may mention only what stands outside it
-            for v, low, high in reversed(factor.limits):
-                low, high = low.xreplace(fresh), high.xreplace(fresh)
-                fresh[v] = Dummy(integer=True)
-                inner.insert(0, Tuple(fresh[v], low, high))
+            inner, fresh = _fresh_limits(factor)
             limits = inner + limits
             todo += Mul.make_args(factor.function.xreplace(fresh))
         elif (isinstance(factor, Pow) and isinstance(factor.base, Sum)

@@ -38,7 +38,6 @@ from sympy.core.function import AppliedUndef
 from mlbook.symbolic.algebra import (
     bound_symbols,
     equal_by_induction,
-    identical,
     impose,
     is_zero,
     manifestly_nonnegative,
@@ -641,6 +640,3 @@ def readable(expr: Expr) -> str:
                       if re.match(r"_[sp]\d+_\d+$", q.name) or isinstance(q, Dummy)},
                      key=lambda q: (q.name, getattr(q, "dummy_index", 0)))
     return str(expr.xreplace({q: Symbol(next(letters), integer=True) for q in machine}))
-
-
-__all__ = ["Derivation", "DerivationError", "Step", "identical", "readable"]

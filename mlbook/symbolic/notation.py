@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 import sympy
-from sympy import Dummy, Expr, IndexedBase, KroneckerDelta, S, Symbol, latex, sympify
+from sympy import Dummy, Expr, IndexedBase, KroneckerDelta, Symbol, latex, sympify
 
 from mlbook.symbolic import functions
 from mlbook.symbolic.algebra import partial
@@ -173,13 +173,12 @@ class Scalar(Term):
 class Array(Term):
     """A named vector, matrix, sequence or family of vectors; entries count from 1.
 
-    ``free`` is the number of leading indices that name a member of a family: rows
-    x[i] are vectors, a sequence g[t] is a family of numbers.
+    With some indices ``fixed`` it is a part: rows x[i] are vectors, g[t] is a number.
     """
 
-    def __init__(self, base: IndexedBase, shape: tuple[Expr, ...], free: int,
+    def __init__(self, base: IndexedBase, shape: tuple[Expr, ...],
                  fixed: tuple[Term, ...] = ()) -> None:
-        self.symbol, self.full_shape, self.free, self.fixed = base, shape, free, fixed
+        self.symbol, self.full_shape, self.fixed = base, shape, fixed
         self.shape = shape[len(fixed):]
 
     def __getitem__(self, indices: object) -> Array:
@@ -193,7 +192,7 @@ class Array(Term):
             if own is not None and own != size:
                 raise ValueError(f"{self.symbol.label}[..., {place}, ...]: index {place} "
                                  f"runs to {own}, this place to {size}")
-        return Array(self.symbol, self.full_shape, self.free, fixed)
+        return Array(self.symbol, self.full_shape, fixed)
 
     def __iter__(self):
         raise TypeError(f"{self} has a symbolic length: it cannot be iterated over")
@@ -568,37 +567,36 @@ def indices(names: str, size: object | None = None):
     return _one_or_all([index(q, size) for q in _names(names)])
 
 
-def _array(name: str, shape: tuple, free: int, random: bool,
-           assumptions: dict) -> Array:
+def _array(name: str, shape: tuple, random: bool, assumptions: dict) -> Array:
     assumptions = {"real": True, **assumptions}
     if random:
         base = IndexedBase(RandomVariable(name, **assumptions))
     else:
         base = IndexedBase(name, **assumptions)
-    return Array(base, tuple(as_term(q).meaning for q in shape), free)
+    return Array(base, tuple(as_term(q).meaning for q in shape))
 
 
 def vector(name: str, size: object, random: bool = False, **assumptions: bool) -> Array:
     """A vector, printed bold: ``w = vector("w", d)``; ``w[k]`` is an entry."""
-    return _array(name, (size,), 0, random, assumptions)
+    return _array(name, (size,), random, assumptions)
 
 
 def sequence(name: str, size: object, random: bool = False,
              **assumptions: bool) -> Array:
     """Numbers in a row, such as y[i] for i = 1..n or g[t] over time."""
-    return _array(name, (size,), 1, random, assumptions)
+    return _array(name, (size,), random, assumptions)
 
 
 def rows(name: str, count: object, size: object, random: bool = False,
          **assumptions: bool) -> Array:
     """A family of vectors: ``x = rows("x", n, d)``; ``x[i]`` is one of them."""
-    return _array(name, (count, size), 1, random, assumptions)
+    return _array(name, (count, size), random, assumptions)
 
 
 def matrix(name: str, count: object, size: object, random: bool = False,
            **assumptions: bool) -> Array:
     """A matrix, printed as a bold upright capital: ``A = matrix("A", n, d)``."""
-    return _array(name, (count, size), 0, random, assumptions)
+    return _array(name, (count, size), random, assumptions)
 
 
 def _repeat(body: object, over: tuple, kind: type) -> Term:
@@ -694,6 +692,3 @@ class Equation:
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.render('latex')}$"
-
-
-ZERO = Plain(S.Zero)

@@ -411,8 +411,8 @@ MUTANTS = [
     Mutant(
         "a normal form that ignores a bound",
         ALGEBRA,
-        "inner.insert(0, Tuple(fresh[v], low, high))",
-        "inner.insert(0, Tuple(fresh[v], S.One, high))",
+        "limits.insert(0, Tuple(fresh[v], low, high))",
+        "limits.insert(0, Tuple(fresh[v], S.One, high))",
         IN_ALGEBRA + "test_bounds_count[limits0]",
     ),
     Mutant(
