@@ -6,108 +6,36 @@ An estimator subclasses ``Classifier``, ``Regressor`` or ``Transformer`` (or
 self. That is all that scikit-learn's Pipeline, GridSearchCV, clone and displays need.
 
 Validated data are float64 and read-only, so that no estimator can write into what its
-caller passed. Rows of weight 0 are dropped before an estimator sees them. scikit-learn
-is never imported here, except when scikit-learn itself asks for an estimator's tags;
-its warnings and errors are used when it is loaded already.
+caller passed. Rows of weight 0 are dropped before an estimator sees them. A ``fit``
+that raises leaves the estimator with what it had learnt before. scikit-learn is never
+imported here, except when scikit-learn itself asks for an estimator's tags; its
+warnings and errors are used when it is loaded already.
 
 Source: scikit-learn's developer guide, "Developing scikit-learn estimators".
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
-import sys
-import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
-
-
-class NotFittedError(ValueError, AttributeError):
-    """An estimator was used before ``fit``."""
-
-
-class ConvergenceWarning(UserWarning):
-    """An iteration stopped before it met its tolerance."""
-
-
-class DataConversionWarning(UserWarning):
-    """Data arrived in another shape than expected and were converted."""
-
-
-def _counterpart(own: type) -> type:
-    """Return scikit-learn's class of that name if it is loaded, else our own."""
-    return getattr(sys.modules.get("sklearn.exceptions"), own.__name__, own)
-
-
-def warn_not_converged(message: str) -> None:
-    """Warn that ``fit`` stopped early; say after how many iterations and what helps."""
-    warnings.warn(message, _counterpart(ConvergenceWarning), stacklevel=3)
-
-
-def random_generator(random_state: Any = None) -> np.random.Generator:
-    """Return the generator that ``fit`` draws from.
-
-    An integer seeds a new generator, so every call gives the same numbers; a Generator
-    is used as it is and moves on; None takes fresh entropy.
-    """
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            "random_state must be None, a non-negative integer or a "
-            f"numpy.random.Generator, got {random_state!r}."
-        ) from None
-
-
-def as_float(values: ArrayLike, name: str = "X", allow_nan: bool = False) -> Floats:
-    """Return ``values`` as a read-only float64 array, without a copy where possible.
-
-    Raises TypeError for sparse input, ValueError for complex numbers, text, dates,
-    infinity and, unless ``allow_nan``, NaN.
-    """
-    if hasattr(values, "tocoo"):
-        raise TypeError(
-            f"Sparse {name} was passed, but dense data is required. Use "
-            f"{name}.toarray() to convert to a dense array."
-        )
-    array = np.asarray(values)
-    if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} has {array.dtype}.")
-    if array.dtype.kind not in "biufO":
-        raise ValueError(f"{name} must be numeric, got an array of {array.dtype}.")
-    array = array.astype(np.float64, copy=False).view()
-    if not np.isfinite(array).all():
-        if np.isinf(array).any():
-            raise ValueError(
-                f"Input {name} contains infinity or a value too large for float64."
-            )
-        if not allow_nan:
-            raise ValueError(f"Input {name} contains NaN.")
-    array.flags.writeable = False
-    return array
-
-
-def check_sample_weight(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
-    """Return weights of shape (n_samples,): all 1 for None, else checked.
-
-    Raises ValueError for another shape, a negative weight, or a sum of 0.
-    """
-    if sample_weight is None:
-        return np.ones(n_samples)
-    weight = as_float(sample_weight, "sample_weight")
-    if weight.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight.shape == {weight.shape}, expected {(n_samples,)}!"
-        )
-    if (weight < 0).any():
-        raise ValueError("Negative values in sample_weight: weights must be >= 0.")
-    if not weight.any():
-        raise ValueError("All of sample_weight is zero: at least one must be > 0.")
-    return weight
+from mlbook.exceptions import NotFittedError, counterpart
+from mlbook.validation import (
+    Floats,
+    as_float,
+    as_matrix,
+    as_vector,
+    check_labels,
+    check_sample_weight,
+    compare_feature_names,
+    feature_names,
+    positive_rows,
+)
 
 
 class Parameters:
@@ -163,6 +91,11 @@ class Estimator(Parameters):
     _estimator_type: str | None = None
     _allow_nan = False  # True in the trees that know what to do with missing values
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "fit" in vars(cls):
+            cls.fit = _all_or_nothing(vars(cls)["fit"])
+
     def __sklearn_tags__(self) -> Any:
         from sklearn import utils
 
@@ -184,7 +117,7 @@ class Estimator(Parameters):
 
     def _check_is_fitted(self) -> None:
         if not any(k.endswith("_") and not k.startswith("__") for k in vars(self)):
-            raise _counterpart(NotFittedError)(
+            raise counterpart(NotFittedError)(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' "
                 "with appropriate arguments before using this estimator."
             )
@@ -196,10 +129,10 @@ class Estimator(Parameters):
 
         For estimators that take no target.
         """
-        names, X = _feature_names(X), self._matrix(X)
+        names, X = feature_names(X), as_matrix(X, self._allow_nan)
         weight = check_sample_weight(sample_weight, len(X))
         self._remember(names, X)
-        return _positive_rows(weight, X, weight)
+        return positive_rows(weight, X, weight)
 
     def _check_fit_data_and_target(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -214,16 +147,16 @@ class Estimator(Parameters):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        names, X = _feature_names(X), self._matrix(X)
-        y = _vector(y)
+        names, X = feature_names(X), as_matrix(X, self._allow_nan)
+        y = as_vector(y)
         if len(y) != len(X):
             raise ValueError(
                 "Found input variables with inconsistent numbers of samples: "
                 f"[{len(X)}, {len(y)}]"
             )
-        y = _labels(y) if self._estimator_type == "classifier" else as_float(y, "y")
+        y = check_labels(y) if self._estimator_type == "classifier" else as_float(y, "y")
         weight = check_sample_weight(sample_weight, len(X))
-        X, y, weight = _positive_rows(weight, X, y, weight)
+        X, y, weight = positive_rows(weight, X, y, weight)
         if self._estimator_type == "classifier":
             self.classes_, y = np.unique(y, return_inverse=True)
         self._remember(names, X)
@@ -232,29 +165,16 @@ class Estimator(Parameters):
     def _check_new_data(self, X: ArrayLike) -> Floats:
         """Return X of shape (m, d) after comparing it with what ``fit`` saw."""
         self._check_is_fitted()
-        self._compare_names(_feature_names(X))
-        X = self._matrix(X)
+        compare_feature_names(
+            getattr(self, "feature_names_in_", None), feature_names(X),
+            type(self).__name__,
+        )
+        X = as_matrix(X, self._allow_nan)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        return X
-
-    def _matrix(self, X: ArrayLike) -> Floats:
-        X = as_float(X, "X", allow_nan=self._allow_nan)
-        if X.ndim != 2:
-            raise ValueError(
-                f"Expected 2D array, got {X.ndim}D array instead. Reshape your data "
-                "using X.reshape(-1, 1) for one feature or X.reshape(1, -1) for one "
-                "sample."
-            )
-        for size, what in zip(X.shape, ("sample", "feature"), strict=True):
-            if size == 0:
-                raise ValueError(
-                    f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum "
-                    "of 1 is required."
-                )
         return X
 
     def _remember(self, names: NDArray[Any] | None, X: Floats) -> None:
@@ -263,79 +183,21 @@ class Estimator(Parameters):
         if names is not None:
             self.feature_names_in_ = names
 
-    def _compare_names(self, new: NDArray[Any] | None) -> None:
-        old = getattr(self, "feature_names_in_", None)
-        name = type(self).__name__
-        if new is None and old is None or new is not None and np.array_equal(new, old):
-            return
-        if new is None:
-            message = f"X does not have valid feature names, but {name} was fitted with"
-            warnings.warn(f"{message} feature names", UserWarning, stacklevel=4)
-            return
-        if old is None:
-            message = f"X has feature names, but {name} was fitted without"
-            warnings.warn(f"{message} feature names", UserWarning, stacklevel=4)
-            return
-        message = "The feature names should match those that were passed during fit.\n"
-        for title, extra in (
-            ("Feature names unseen at fit time:\n", set(new) - set(old)),
-            ("Feature names seen at fit time, yet now missing:\n", set(old) - set(new)),
-        ):
-            if extra:
-                message += title + "".join(f"- {column}\n" for column in sorted(extra))
-        if set(new) == set(old):
-            message += "Feature names must be in the same order as they were in fit.\n"
-        raise ValueError(message)
 
+def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a ``fit`` that raises leave the estimator as it was, with its old model."""
 
-def _feature_names(X: Any) -> NDArray[Any] | None:
-    """Return a data frame's column names when all are text; None for an array."""
-    columns = list(getattr(X, "columns", []))
-    are_text = [isinstance(column, str) for column in columns]
-    if any(are_text) and not all(are_text):
-        raise TypeError(
-            "Feature names are only supported if all input features have string names; "
-            "convert them with X.columns = X.columns.astype(str)."
-        )
-    return np.asarray(columns, dtype=object) if columns and all(are_text) else None
+    @functools.wraps(fit)
+    def guarded(self: Estimator, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
 
-
-def _vector(y: ArrayLike) -> NDArray[Any]:
-    if hasattr(y, "tocoo"):
-        raise TypeError("Sparse y was passed, but dense data is required.")
-    y = np.asarray(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Change y to "
-            "y.ravel().",
-            _counterpart(DataConversionWarning),
-            stacklevel=4,
-        )
-        y = y.ravel()
-    if y.ndim != 1:
-        raise ValueError(
-            f"y should be a 1d array, got an array of shape {y.shape} instead."
-        )
-    return y
-
-
-def _labels(y: NDArray[Any]) -> NDArray[Any]:
-    if y.dtype.kind in "fc" and (as_float(y, "y") != np.floor(y)).any():
-        raise ValueError(
-            "Unknown label type: continuous. A classifier needs discrete labels."
-        )
-    try:
-        np.sort(y)
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in y})
-        raise TypeError(f"Labels must be sortable, got a mixture of {kinds}.") from None
-    return y
-
-
-def _positive_rows(weight: Floats, *arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    if weight.all():
-        return arrays
-    return tuple(array[weight > 0] for array in arrays)
+    return guarded
 
 
 def _check_score_target(y: ArrayLike, prediction: NDArray[Any]) -> NDArray[Any]:

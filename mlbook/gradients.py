@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mlbook.base import Floats, as_float
+from mlbook.validation import Floats, as_float
 
 METHODS = ("auto", "complex", "central")
 COMPLEX_STEP = 1e-100

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mlbook.base import Floats, Transformer
+from mlbook.base import Transformer
+from mlbook.validation import Floats
 
 
 class StandardScaler(Transformer):

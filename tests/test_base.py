@@ -26,7 +26,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 import mlbook
-from mlbook import base
+from mlbook import base, exceptions, validation
 from mlbook.base import Classifier, Estimator, Regressor, Transformer
 from mlbook.foundations.bias_variance import PolynomialRegression
 from mlbook.generative.discriminant_analysis import LinearDiscriminantAnalysis
@@ -225,6 +225,36 @@ def test_clone_pickle_and_deepcopy(cls):
     assert not any(name.endswith("_") for name in vars(clone(model)))
 
 
+@each
+def test_a_fit_that_fails_leaves_the_old_model(cls):
+    X, y = data(cls)
+    model = cls().fit(X, y)
+    before, learnt = output(model, X), dict(vars(model))
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((5, X.shape[1] + 1), np.nan), y[:5])
+    assert vars(model).keys() == learnt.keys()
+    np.testing.assert_array_equal(output(model, X), before)
+
+
+def test_a_fit_that_fails_half_way_leaves_the_old_model():
+    class Half(Regressor):
+        def fit(self, X, y):
+            X, y, _ = self._check_fit_data_and_target(X, y)
+            self.mean_ = float(y.mean())
+            if self.mean_ < 0:
+                raise ValueError("cannot")
+            return self
+
+    model = Half().fit([[1.0]], [1.0])
+    with pytest.raises(ValueError, match="cannot"):
+        model.fit([[1.0, 2.0]], [-1.0])
+    assert vars(model) == {"n_features_in_": 1, "mean_": 1.0}
+    new = Half()
+    with pytest.raises(ValueError, match="cannot"):
+        new.fit([[1.0, 2.0]], [-1.0])
+    assert vars(new) == {}
+
+
 def test_importing_the_package_never_imports_scikit_learn():
     """And a model fits, predicts, fails and warns without it, by our own classes."""
     code = """
@@ -232,19 +262,19 @@ import importlib, pkgutil, sys, warnings
 import mlbook, numpy as np
 for module in pkgutil.walk_packages(mlbook.__path__, "mlbook."):
     importlib.import_module(module.name)
-from mlbook import base
+from mlbook import exceptions
 from mlbook.linear.ridge import Ridge
 try:
     Ridge().predict([[1.0]])
-except base.NotFittedError as error:
+except exceptions.NotFittedError as error:
     assert "not fitted yet" in str(error), error
 print(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]).score([[0.0], [1.0]], [0.0, 1.0]))
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     Ridge().fit([[0.0], [1.0]], [[0.0], [1.0]])
-    base.warn_not_converged("no")
+    exceptions.warn_not_converged("no")
 assert [w.category for w in caught] == [
-    base.DataConversionWarning, base.ConvergenceWarning], caught
+    exceptions.DataConversionWarning, exceptions.ConvergenceWarning], caught
 loaded = [name for name in sys.modules if name.split(".")[0] in
           ("sklearn", "scipy", "pandas", "torch", "xgboost", "lightgbm")]
 assert not loaded, loaded
@@ -263,7 +293,7 @@ def test_scikit_learn_classes_are_used_once_it_is_loaded():
     with pytest.raises(sklearn.exceptions.NotFittedError):
         Ridge().predict([[1.0]])
     with pytest.warns(sklearn.exceptions.ConvergenceWarning, match="after 3"):
-        base.warn_not_converged("stopped after 3 iterations")
+        exceptions.warn_not_converged("stopped after 3 iterations")
     with pytest.warns(sklearn.exceptions.DataConversionWarning, match="column-vector"):
         Ridge().fit([[0.0], [1.0]], [[0.0], [1.0]])
 
@@ -352,7 +382,7 @@ class Drawing(Regressor):
 
     def fit(self, X, y):
         X, y, _ = self._check_fit_data_and_target(X, y)
-        self.coef_ = base.random_generator(self.random_state).normal(size=X.shape[1])
+        self.coef_ = validation.random_generator(self.random_state).normal(size=X.shape[1])
         return self
 
     def predict(self, X):
@@ -565,23 +595,23 @@ def test_score_of_a_constant_target_and_of_another_length():
 
 
 def test_random_generator():
-    first, second = (base.random_generator(5).normal(size=3) for _ in range(2))
+    first, second = (validation.random_generator(5).normal(size=3) for _ in range(2))
     np.testing.assert_array_equal(first, second)
     own = np.random.default_rng(0)
-    assert base.random_generator(own) is own
+    assert validation.random_generator(own) is own
     for bad, error in ((-1, ValueError), ("x", TypeError), (1.5, TypeError)):
         with pytest.raises(error, match="random_state must be None, a non-negative"):
-            base.random_generator(bad)
+            validation.random_generator(bad)
 
 
 def test_as_float_copies_nothing_it_need_not_and_guards_the_callers_array():
     values = np.ones((2, 2))
-    array = base.as_float(values)
+    array = validation.as_float(values)
     assert np.shares_memory(values, array)
     with pytest.raises(ValueError, match="read-only"):
         array[0, 0] = 5.0
     values[0, 0] = 2.0
-    assert base.as_float([[True, False]]).tolist() == [[1.0, 0.0]]
-    assert np.isnan(base.as_float([np.nan], allow_nan=True)).all()
+    assert validation.as_float([[True, False]]).tolist() == [[1.0, 0.0]]
+    assert np.isnan(validation.as_float([np.nan], allow_nan=True)).all()
     with pytest.raises(ValueError, match="infinity"):
-        base.as_float([np.nan, np.inf], allow_nan=True)
+        validation.as_float([np.nan, np.inf], allow_nan=True)

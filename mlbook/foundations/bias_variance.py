@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import copy
 import math
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -29,8 +28,15 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
-from mlbook.base import Floats, Regressor, as_float, random_generator
-from mlbook.linear.ridge import check_alpha, solve_ridge
+from mlbook.base import Regressor
+from mlbook.linear.ridge import solve_ridge
+from mlbook.validation import (
+    Floats,
+    as_float,
+    check_integer,
+    check_number,
+    random_generator,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +223,7 @@ def linear_smoother_bias_variance(
     sigma : float >= 0, standard deviation of the noise
     f_test : array-like of shape (m,), the true values at the test points, by default f
     """
-    _check_sigma(sigma)
+    check_number("sigma", sigma, low=0, high=1e150)
     S, f = as_float(S, "S"), as_float(f, "f")
     f_test = f if f_test is None else as_float(f_test, "f_test")
     if f.ndim != 1 or f_test.ndim != 1 or S.shape != (len(f_test), len(f)):
@@ -296,7 +302,7 @@ def polynomial_smoother(
         raise ValueError(
             f"x and x_test must be 1-D, got shapes {x.shape} and {x_test.shape}."
         )
-    if len(np.unique(x)) <= _check_degree(degree):
+    if len(np.unique(x)) <= check_integer("degree", degree, low=0):
         raise ValueError(
             f"a polynomial of degree {degree} needs at least {degree + 1} different "
             f"values in x, got {len(np.unique(x))}."
@@ -318,7 +324,7 @@ def ridge_smoother(
     X = _matrix(X, "X")
     X_test = X if X_test is None else _matrix(X_test, "X_test", X.shape[1])
     mean = X.mean(axis=0)
-    coefficients = solve_ridge(X - mean, np.eye(len(X)), check_alpha(alpha))
+    coefficients = solve_ridge(X - mean, np.eye(len(X)), check_number("alpha", alpha, low=0))
     return 1 / len(X) + (X_test - mean) @ coefficients
 
 
@@ -347,7 +353,7 @@ class PolynomialRegression(Regressor):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> PolynomialRegression:
         """Fit to X of shape (n, d) and y of shape (n,)."""
-        degree = _check_degree(self.degree)
+        degree = check_integer("degree", self.degree, low=0)
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
         self.low_, self.high_ = X.min(axis=0), X.max(axis=0)
         root = np.sqrt(weight)
@@ -370,13 +376,6 @@ def _basis(X: Floats, degree: int, low: ArrayLike, high: ArrayLike) -> Floats:
     return np.column_stack([np.ones(len(X)), powers])
 
 
-def _check_degree(degree: int) -> int:
-    if isinstance(degree, bool) or not isinstance(degree, numbers.Integral):
-        raise TypeError(f"degree must be an integer >= 0, got {degree!r}.")
-    if degree < 0:
-        raise ValueError(f"degree must be an integer >= 0, got {degree!r}.")
-    return int(degree)
-
 
 def _check_call(
     estimator: Any, true_function: Any, sigma: Any, n_training_sets: Any, redraw: Any
@@ -391,22 +390,15 @@ def _check_call(
         raise TypeError(f"true_function must be callable, got {true_function!r}.")
     if redraw is not None and not callable(redraw):
         raise TypeError(f"redraw must be None or a callable, got {redraw!r}.")
-    _check_sigma(sigma)
-    if isinstance(n_training_sets, bool) or not isinstance(
-        n_training_sets, numbers.Integral
-    ):
-        raise TypeError(f"n_training_sets must be an integer, got {n_training_sets!r}.")
-    if n_training_sets < 2:
-        raise ValueError(
-            "n_training_sets must be at least 2 for a variance, got "
-            f"{n_training_sets}."
-        )
+    check_number("sigma", sigma, low=0, high=1e150)
+    # a variance needs two
+    check_integer("n_training_sets", n_training_sets, low=2)
 
 
 def _check_measurement(
     predictions: Floats, f: Floats, sigma: float, new_targets: Floats
 ) -> None:
-    _check_sigma(sigma)
+    check_number("sigma", sigma, low=0, high=1e150)
     if predictions.ndim != 2 or len(predictions) < 2 or predictions.size == 0:
         raise ValueError(
             "predictions must have shape (R, m) with R >= 2 training sets and m >= 1 "
@@ -423,12 +415,6 @@ def _check_measurement(
             f"{new_targets.shape}."
         )
 
-
-def _check_sigma(sigma: float) -> None:
-    if isinstance(sigma, bool) or not isinstance(sigma, numbers.Real):
-        raise TypeError(f"sigma must be a number >= 0, got {sigma!r}.")
-    if not 0 <= sigma < math.inf:
-        raise ValueError(f"sigma must be finite and >= 0, got {sigma!r}.")
 
 
 def _matrix(X: ArrayLike, name: str, n_columns: int | None = None) -> Floats:

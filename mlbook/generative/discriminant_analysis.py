@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mlbook.base import Classifier, Floats
+from mlbook.base import Classifier
+from mlbook.validation import Floats
 
 
 class LinearDiscriminantAnalysis(Classifier):

@@ -26,9 +26,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mlbook.base import Classifier, Floats, warn_not_converged
+from mlbook.base import Classifier
+from mlbook.exceptions import warn_not_converged
 from mlbook.kernels.kernel_functions import Linear
 from mlbook.kernels.smo import RowCache, Solution, check_box_problem, solve
+from mlbook.validation import Floats
 
 # a street narrower than this part of the data's size counts as none
 NARROWEST_STREET = 1e-4

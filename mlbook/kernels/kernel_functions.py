@@ -16,7 +16,6 @@ Sources: Mercer (1909); Aronszajn (1950) for the closure rules; Schoelkopf and S
 from __future__ import annotations
 
 import copy
-import math
 import numbers
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mlbook.base import Floats, Parameters, as_float
+from mlbook.base import Parameters
+from mlbook.validation import Floats, as_float, check_integer, check_number
 
 # a squared distance below this share of the squared norms has lost six digits to them
 CANCELLATION = 1e-6
@@ -173,11 +173,7 @@ class Polynomial(Kernel):
         self.coef0 = coef0
 
     def check_parameters(self) -> None:
-        if isinstance(self.degree, bool) or not isinstance(
-            self.degree, numbers.Integral
-        ):
-            raise TypeError(f"degree must be a whole number, got {self.degree!r}.")
-        check_number("degree", self.degree, low=1)
+        check_integer("degree", self.degree, low=1)
         check_number("gamma", self.gamma, above=0)
         check_number("coef0", self.coef0, low=0)
 
@@ -367,15 +363,3 @@ def _points(values: ArrayLike, name: str) -> Floats:
     if len(points) == 0:
         raise ValueError(f"{name} holds no points: its shape is {points.shape}.")
     return points
-
-
-def check_number(
-    name: str, value: Any, low: float = -math.inf, above: float = -math.inf
-) -> None:
-    """Raise TypeError or ValueError unless ``value`` is finite, >= low and > above."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, got {value!r}.")
-    if not (low <= value < math.inf and value > above):
-        limit = f">= {low:g}" if low > -math.inf else f"> {above:g}"
-        limit = "finite" if max(low, above) == -math.inf else f"finite and {limit}"
-        raise ValueError(f"{name} must be {limit}, got {value!r}.")

@@ -26,12 +26,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mlbook.base import (
-    Classifier, Floats, NotFittedError, Parameters, as_float, check_sample_weight,
-    warn_not_converged)
+from mlbook.base import Classifier, Parameters
+from mlbook.exceptions import NotFittedError, warn_not_converged
 from mlbook.kernels.kernel_functions import Kernel, check_kernel, gram
 from mlbook.kernels.smo import check_box_problem
-from mlbook.kernels.soft_margin_svm import check_cost, default_kernel, expansion
+from mlbook.kernels.soft_margin_svm import default_kernel, expansion
+from mlbook.validation import Floats, as_float, check_number, check_sample_weight
 
 SUFFICIENT_DECREASE = 1e-4  # of what the slope promises (Armijo)
 # a step is not refused for a rise of this relative size, which rounding can make
@@ -168,7 +168,7 @@ class KernelLogisticRegression(Classifier):
         with ConvergenceWarning where max_iter ends the search. Needs memory for a few
         matrices of shape (n, n).
         """
-        check_cost(self.C)
+        check_number("C", self.C, above=0)
         check_box_problem(self.tol, self.max_iter)
         X, codes, weight = self._check_fit_data_and_target(X, y, sample_weight)
         if len(self.classes_) != 2:

@@ -18,10 +18,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mlbook.base import Floats, Regressor
+from mlbook.base import Regressor
 from mlbook.kernels.kernel_functions import Kernel, check_kernel, gram
 from mlbook.kernels.soft_margin_svm import default_kernel, expansion
-from mlbook.linear.ridge import check_alpha
+from mlbook.validation import Floats, check_number
 
 
 class KernelRidge(Regressor):
@@ -59,7 +59,7 @@ class KernelRidge(Regressor):
         Raises ValueError or TypeError for bad parameters and bad data, and ValueError
         where alpha is too small beside the kernel for the system to be solved.
         """
-        alpha = check_alpha(self.alpha)
+        alpha = check_number("alpha", self.alpha, low=0)
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
         kernel = (default_kernel(X, weight) if self.kernel is None
                   else check_kernel(self.kernel))

@@ -14,30 +14,29 @@ solvability; Lloyd (1982); Arthur and Vassilvitskii (2007) for k-means++.
 
 from __future__ import annotations
 
-import math
-import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mlbook.base import (
-    Floats,
-    Regressor,
-    Transformer,
-    random_generator,
-    warn_not_converged,
-)
+from mlbook.base import Regressor, Transformer
+from mlbook.exceptions import warn_not_converged
 from mlbook.kernels.kernel_functions import (
     Gaussian,
     Kernel,
     check_kernel,
-    check_number,
     gram,
     squared_distances,
 )
 from mlbook.kernels.soft_margin_svm import default_kernel, expansion
-from mlbook.linear.ridge import Ridge, check_alpha
+from mlbook.linear.ridge import Ridge
+from mlbook.validation import (
+    Floats,
+    as_matrix,
+    check_integer,
+    check_number,
+    random_generator,
+)
 
 
 class InverseMultiquadric(Kernel):
@@ -226,8 +225,8 @@ class KMeans(Transformer):
         iterations end before they converge.
         """
         for name in ("n_clusters", "n_init", "max_iter"):
-            _check_count(name, getattr(self, name))
-        _check_tol(self.tol)
+            check_integer(name, getattr(self, name), low=1)
+        check_number("tol", self.tol, low=0)
         rng = random_generator(self.random_state)
         given, (X, weight) = X, self._check_fit_data(X, sample_weight)
         if len(X) < self.n_clusters:
@@ -259,7 +258,7 @@ class KMeans(Transformer):
             )
 
     def _nearest(self, X: ArrayLike) -> NDArray[np.intp]:
-        return squared_distances(self._matrix(X), self.cluster_centers_).argmin(axis=1)
+        return squared_distances(as_matrix(X), self.cluster_centers_).argmin(axis=1)
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """Return the position of the nearest centre for each row, shape (m,)."""
@@ -378,8 +377,8 @@ class RBFNetwork(Regressor):
 
         Raises ValueError or TypeError for bad parameters and bad data.
         """
-        _check_count("n_centers", self.n_centers)
-        alpha = check_alpha(self.alpha)
+        check_integer("n_centers", self.n_centers, low=1)
+        alpha = check_number("alpha", self.alpha, low=0)
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
         if len(X) < self.n_centers:
             raise ValueError(
@@ -403,17 +402,3 @@ class RBFNetwork(Regressor):
         X = self._check_new_data(X)
         bumps = expansion(self.kernel_, X, self.centers_, self.coef_)
         return self.intercept_ + bumps
-
-
-def _check_count(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be a whole number >= 1, got {value!r}.")
-    if value < 1:
-        raise ValueError(f"{name} must be >= 1, got {value!r}.")
-
-
-def _check_tol(tol: Any) -> None:
-    if isinstance(tol, bool) or not isinstance(tol, numbers.Real):
-        raise TypeError(f"tol must be a number >= 0, got {tol!r}.")
-    if not 0 <= tol < math.inf:
-        raise ValueError(f"tol must be a finite number >= 0, got {tol!r}.")

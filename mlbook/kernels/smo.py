@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlbook.base import Floats
+from mlbook.validation import Floats, check_integer, check_number
 
 # curvature of a direction in which the kernel is flat (or, not being positive
 # semi-definite, bends down); a long step is then cut by the box
@@ -189,9 +189,7 @@ def _intercept(V: Floats, up: Floats, down: Floats) -> float:
 
 
 def check_box_problem(tol: float, max_iter: int) -> None:
-    """Raise ValueError for a tolerance or an iteration limit that makes no sense."""
-    if not (math.isfinite(tol) and tol > 0):
-        raise ValueError(f"tol must be a positive number, got {tol!r}.")
-    if max_iter < 1 or max_iter != int(max_iter):
-        raise ValueError(f"max_iter must be a whole number >= 1, got {max_iter!r}.")
+    """Raise TypeError or ValueError for a bad tolerance or iteration limit."""
+    check_number("tol", tol, above=0)
+    check_integer("max_iter", max_iter, low=1)
 

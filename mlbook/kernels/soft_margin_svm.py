@@ -17,16 +17,16 @@ with.
 from __future__ import annotations
 
 import itertools
-import math
-import numbers
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mlbook.base import Classifier, Floats, warn_not_converged
+from mlbook.base import Classifier
+from mlbook.exceptions import warn_not_converged
 from mlbook.kernels.kernel_functions import Gaussian, Kernel, check_kernel
 from mlbook.kernels.smo import CACHE_BYTES, RowCache, Solution, check_box_problem, solve
+from mlbook.validation import Floats, check_number
 
 # pairs of a prediction point and a support vector held in memory at once
 PAIRS_IN_MEMORY = 2**21
@@ -123,7 +123,7 @@ class SVC(Classifier):
         Raises ValueError for fewer than two classes and for bad parameters; warns with
         ConvergenceWarning where max_iter ends a search.
         """
-        check_cost(self.C)
+        check_number("C", self.C, above=0)
         check_box_problem(self.tol, self.max_iter)
         X, codes, weight = self._check_fit_data_and_target(X, y, sample_weight)
         if len(self.classes_) < 2:
@@ -205,11 +205,3 @@ def one_vs_one_scores(values: Floats, n_classes: int) -> Floats:
         confidence[:, second] += column
         confidence[:, first] -= column
     return votes + confidence / (3 * (np.abs(confidence) + 1))
-
-
-def check_cost(C: Any) -> None:
-    """Raise TypeError or ValueError unless C is a positive number."""
-    if isinstance(C, bool) or not isinstance(C, numbers.Real):
-        raise TypeError(f"C must be a number, got {C!r}.")
-    if not (0 < C < math.inf):
-        raise ValueError(f"C must be positive and finite, got {C!r}.")

@@ -24,10 +24,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mlbook.base import Floats, Regressor, warn_not_converged
-from mlbook.kernels.kernel_functions import Kernel, check_kernel, check_number
+from mlbook.base import Regressor
+from mlbook.exceptions import warn_not_converged
+from mlbook.kernels.kernel_functions import Kernel, check_kernel
 from mlbook.kernels.smo import RowCache, Solution, check_box_problem, solve
-from mlbook.kernels.soft_margin_svm import check_cost, default_kernel, expansion
+from mlbook.kernels.soft_margin_svm import default_kernel, expansion
+from mlbook.validation import Floats, check_number
 
 
 def tube_loss(residual: ArrayLike, epsilon: float) -> Floats:
@@ -108,7 +110,7 @@ class SVR(Regressor):
         Raises ValueError or TypeError for bad parameters and bad data; warns with
         ConvergenceWarning where max_iter ends the search.
         """
-        check_cost(self.C)
+        check_number("C", self.C, above=0)
         check_number("epsilon", self.epsilon, low=0)
         check_box_problem(self.tol, self.max_iter)
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import numbers
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mlbook.base import Floats, Regressor
+from mlbook.base import Regressor
+from mlbook.validation import Floats, check_number
 
 
 class Ridge(Regressor):
@@ -38,7 +38,7 @@ class Ridge(Regressor):
 
         Raises ValueError or TypeError for a bad alpha and for bad data.
         """
-        alpha = check_alpha(self.alpha)
+        alpha = check_number("alpha", self.alpha, low=0)
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
         X_mean, y_mean = weight @ X / weight.sum(), weight @ y / weight.sum()
         root = np.sqrt(weight)
@@ -52,14 +52,6 @@ class Ridge(Regressor):
         """Return b + X w, of shape (m,), in units of y."""
         return self._check_new_data(X) @ self.coef_ + self.intercept_
 
-
-def check_alpha(alpha: float) -> float:
-    """Return the penalty's weight, a finite number >= 0, or raise."""
-    if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real):
-        raise TypeError(f"alpha must be a number >= 0, got {alpha!r}.")
-    if not 0 <= alpha < math.inf:
-        raise ValueError(f"alpha must be a finite number >= 0, got {alpha!r}.")
-    return float(alpha)
 
 
 def solve_ridge(A: Floats, b: Floats, alpha: float) -> Floats:

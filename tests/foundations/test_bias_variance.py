@@ -356,12 +356,12 @@ GOOD = {"estimator": Mean(), "true_function": wave, "X": X, "sigma": 1.0}
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"sigma": -1.0}, ValueError, "sigma must be finite and >= 0, got -1.0"),
-        ({"sigma": np.nan}, ValueError, "sigma must be finite and >= 0, got nan"),
+        ({"sigma": -1.0}, ValueError, "sigma must be finite and >= 0"),
+        ({"sigma": np.nan}, ValueError, "sigma must be finite and >= 0"),
         ({"sigma": np.inf}, ValueError, "sigma must be finite"),
         ({"sigma": "1"}, TypeError, "sigma must be a number"),
-        ({"n_training_sets": 1}, ValueError, "at least 2 for a variance, got 1"),
-        ({"n_training_sets": 2.5}, TypeError, "must be an integer, got 2.5"),
+        ({"n_training_sets": 1}, ValueError, "n_training_sets must be >= 2, got 1"),
+        ({"n_training_sets": 2.5}, TypeError, "must be a whole number, got 2.5"),
         ({"estimator": NoPrediction()}, ValueError, "from predict contains NaN"),
         ({"estimator": LongPrediction()}, ValueError, r"\(15,\), got \(16,\)"),
         ({"estimator": ColumnPrediction()}, ValueError, r"\(15,\), got \(15, 1\)"),
@@ -538,5 +538,5 @@ def test_polynomial_regression_adds_its_features():
 
 @pytest.mark.parametrize(("degree", "error"), [(-1, ValueError), (1.5, TypeError)])
 def test_polynomial_regression_bad_degree(degree, error):
-    with pytest.raises(error, match="degree must be an integer >= 0"):
+    with pytest.raises(error, match="degree must be"):
         PolynomialRegression(degree).fit(X, x)

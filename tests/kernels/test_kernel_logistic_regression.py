@@ -243,7 +243,7 @@ def test_two_classes_are_needed(y, message):
 
 
 @pytest.mark.parametrize("parameters, message", [
-    ({"C": -1}, "C must be positive"), ({"tol": 0}, "tol must be"),
+    ({"C": -1}, "C must be finite and > 0"), ({"tol": 0}, "tol must be"),
     ({"max_iter": 0}, "max_iter must be"), ({"kernel": Gaussian(0)}, "gamma must be")])
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):

@@ -190,8 +190,8 @@ def test_unsolvable_systems_are_refused_and_not_guessed(kernel, alpha):
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"alpha": -1}, ValueError, "alpha must be a finite number >= 0, got -1"),
-        ({"alpha": np.nan}, ValueError, "alpha must be a finite number"),
+        ({"alpha": -1}, ValueError, "alpha must be finite and >= 0, got -1"),
+        ({"alpha": np.nan}, ValueError, "alpha must be finite"),
         ({"alpha": "1"}, TypeError, "alpha must be a number"),
         ({"kernel": "rbf"}, TypeError, "kernel must be a kernel object"),
         ({"kernel": Gaussian(-1)}, ValueError, "gamma must be"),

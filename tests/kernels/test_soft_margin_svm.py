@@ -267,7 +267,7 @@ def test_iteration_limit_warns():
 
 
 @pytest.mark.parametrize("parameters, message", [
-    ({"C": 0}, "C must be positive"), ({"C": np.inf}, "C must be positive"),
+    ({"C": 0}, "C must be finite and > 0"), ({"C": np.inf}, "C must be finite and > 0"),
     ({"tol": 0}, "tol must be"), ({"max_iter": 0}, "max_iter must be"),
     ({"kernel": Gaussian(-1)}, "gamma must be"),
 ])

@@ -260,7 +260,7 @@ def test_one_row_and_equal_rows():
 
 
 @pytest.mark.parametrize("parameters, error, message", [
-    ({"C": 0}, ValueError, "C must be positive"),
+    ({"C": 0}, ValueError, "C must be finite and > 0"),
     ({"epsilon": -0.1}, ValueError, "epsilon must be finite and >= 0"),
     ({"epsilon": np.nan}, ValueError, "epsilon must be finite and >= 0"),
     ({"epsilon": "0.1"}, TypeError, "epsilon must be a number"),

@@ -72,5 +72,5 @@ def test_many_problems_at_once():
     [(-1.0, ValueError), (np.nan, ValueError), (np.inf, ValueError), ("1", TypeError)],
 )
 def test_bad_alpha(alpha, error):
-    with pytest.raises(error, match="alpha must be a .*number >= 0, got"):
+    with pytest.raises(error, match="alpha must be .*, got"):
         Ridge(alpha).fit(X, y)

@@ -1,0 +1,28 @@
+"""The errors and warnings of the book; scikit-learn's own when it is loaded."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+
+class NotFittedError(ValueError, AttributeError):
+    """An estimator was used before ``fit``."""
+
+
+class ConvergenceWarning(UserWarning):
+    """An iteration stopped before it met its tolerance."""
+
+
+class DataConversionWarning(UserWarning):
+    """Data arrived in another shape than expected and were converted."""
+
+
+def counterpart(own: type) -> type:
+    """Return scikit-learn's class of that name if it is loaded, else our own."""
+    return getattr(sys.modules.get("sklearn.exceptions"), own.__name__, own)
+
+
+def warn_not_converged(message: str) -> None:
+    """Warn that ``fit`` stopped early; say after how many iterations and what helps."""
+    warnings.warn(message, counterpart(ConvergenceWarning), stacklevel=4)
