@@ -1,8 +1,12 @@
-"""Ridge regression: least squares with a penalty on the squared coefficients."""
+"""Ridge regression: least squares with a penalty on the squared coefficients.
+
+Sources: Hoerl and Kennard (1970); Cox and Higham (1998) for the order of the rows.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,28 +44,76 @@ class Ridge(Regressor):
         """
         alpha = check_number("alpha", self.alpha, low=0)
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
-        X_mean, y_mean = weight @ X / weight.sum(), weight @ y / weight.sum()
-        root = np.sqrt(weight)
-        self.coef_ = solve_ridge(
-            root[:, np.newaxis] * (X - X_mean), root * (y - y_mean), alpha
-        )
-        self.intercept_ = float(y_mean - X_mean @ self.coef_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            X_mean, y_mean = weight @ X / weight.sum(), weight @ y / weight.sum()
+            root = np.sqrt(weight)
+            self.coef_ = solve_ridge(
+                root[:, np.newaxis] * (X - X_mean), root * (y - y_mean), alpha
+            )
+            self.intercept_ = float(y_mean - X_mean @ self.coef_)
+        refuse_overflow(self.intercept_, "the intercept")
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return b + X w, of shape (m,), in units of y."""
-        return self._check_new_data(X) @ self.coef_ + self.intercept_
-
+        X = self._check_new_data(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return refuse_overflow(X @ self.coef_ + self.intercept_, "a prediction")
 
 
 def solve_ridge(A: Floats, b: Floats, alpha: float) -> Floats:
     """Return the w that minimises |A w - b|^2 + alpha |w|^2.
 
     A is (n, d) and b is (n,), or (n, k) for k problems at once; w is (d,) or (d, k).
-    The penalty is least squares on d more rows, sqrt(alpha) I w = 0. Solved that way
-    the condition number of A'A is never squared, and alpha = 0 needs no special case.
+    The penalty is least squares on d more rows, sqrt(alpha) I w = 0, so A'A is never
+    formed. Where alpha is 0, or so small beside columns that nearly depend on each
+    other that a QR factorisation would lose more than four digits, the singular values
+    of A are used instead. Those below rounding count as 0, which gives the shortest w.
+
+    Raises ValueError if A, b or w does not fit into float64.
+    """
+    refuse_overflow(A, "the centred X")
+    refuse_overflow(b, "the centred y")
+    w = None
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if alpha > 0:
+            w = _solve_by_qr(A, b, alpha)
+        if w is None:
+            w = _solve_by_svd(A, b, alpha)
+    return refuse_overflow(w, "a coefficient")
+
+
+def _solve_by_qr(A: Floats, b: Floats, alpha: float) -> Floats | None:
+    """Return w, or None where the columns nearly depend on each other.
+
+    Rounding acts on each column by itself, so columns may differ in scale, and the
+    heavier rows come first, so that they do not drown the lighter ones.
     """
     d = A.shape[1]
-    rows = np.vstack([A, math.sqrt(alpha) * np.eye(d)])
-    targets = np.concatenate([b, np.zeros((d, *b.shape[1:]))])
-    return np.linalg.lstsq(rows, targets, rcond=None)[0]
+    penalty = math.sqrt(alpha) * np.eye(d)
+    zeros = np.zeros((d, *b.shape[1:]))
+    if penalty[0, 0] > np.abs(A).max():
+        rows, targets = np.vstack([penalty, A]), np.concatenate([zeros, b])
+    else:
+        rows, targets = np.vstack([A, penalty]), np.concatenate([b, zeros])
+    Q, triangle = np.linalg.qr(rows)
+    scaled = triangle / np.abs(triangle).max(axis=0)
+    if not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1e4:
+        return None
+    return np.linalg.solve(triangle, Q.T @ targets)
+
+
+def _solve_by_svd(A: Floats, b: Floats, alpha: float) -> Floats:
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    kept = s > np.finfo(float).eps * max(A.shape) * s.max()
+    factor = 1 / (s + alpha / s)[kept]
+    return Vt[kept].T @ (factor * (U.T @ b)[kept].T).T
+
+
+def refuse_overflow(values: ArrayLike, what: str) -> Any:
+    """Return ``values``, or raise ValueError unless all of them are finite."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"{what} does not fit into float64: express X and y in other units."
+        )
+    return values

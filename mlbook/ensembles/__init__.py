@@ -1,0 +1,1 @@
+"""Trees and ensembles: one split finder and one grower on additive statistics."""

@@ -1,0 +1,554 @@
+"""Exact split finding: every cut between two neighbouring values is priced.
+
+For one feature, sort the rows of a node and let a running sum of the statistics walk
+along them: it holds the sums of the part before each cut, and the node's sums minus it
+those of the part behind. All nodes of a level are handled at once: their rows lie one
+node after the other, and the running sum starts anew where a node begins.
+
+The rows of every node are either sorted when they are needed (forests, where each node
+looks at features of its own) or taken from orders that are sorted once and split along
+with the nodes (boosting, which grows many trees on the same X).
+
+Source: the presorted layout is that of SLIQ (Mehta, Agrawal and Rissanen, 1996).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlbook.ensembles.criteria import Criterion
+from mlbook.ensembles.tree import Ints, Splits, send_left
+from mlbook.validation import Floats
+
+
+@dataclass
+class OpenNodes:
+    """Nodes that may be split; the rows of node 0 come first, then those of node 1, ...
+
+    Attributes
+    ----------
+    order : ndarray of shape (d, M) or (1, M), row numbers by node; with d orders, each
+        is sorted by its feature within the nodes
+    counts : ndarray of shape (m,), rows of each node
+    sums : ndarray of shape (s, m), statistics of each node
+    """
+
+    order: Ints
+    counts: Ints
+    sums: Floats
+
+    @property
+    def starts(self) -> Ints:
+        return np.cumsum(self.counts) - self.counts
+
+    @property
+    def node(self) -> Ints:
+        """The node of each position, shape (M,)."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+
+class Columns:
+    """The features of X, prepared once for all trees that are grown on it.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    rank : ndarray of shape (d, n), the position of each value among the distinct values
+        of its feature, ascending; missing values come last
+    missing : ndarray of shape (d,) of bool, where a feature has missing values
+    order : ndarray of shape (d, n), the rows sorted by each feature, ascending or
+        descending, missing values last; None unless ``presort``
+    """
+
+    def __init__(
+        self,
+        X: Floats,
+        presort: bool = False,
+        descending: bool = False,
+        categorical: NDArray[np.bool_] | None = None,
+    ) -> None:
+        n, d = X.shape
+        self.X = np.ascontiguousarray(X)
+        self.by_column = np.ascontiguousarray(X.T)
+        self.descending = descending
+        self.categorical = np.zeros(d, bool) if categorical is None else categorical
+        self.rank = np.empty((d, n), dtype=np.int32)
+        self.order = np.empty((d, n), dtype=np.intp) if presort else None
+        self.missing = np.isnan(self.by_column[:, :]).any(axis=1)
+        self.tied = np.zeros(d, dtype=bool)
+        for f, values in enumerate(self.by_column):
+            order = np.argsort(values, kind="stable")  # NaN last
+            ranked = values.take(order)
+            # NaN differs from NaN: all missing values share the last rank
+            new = (ranked[1:] != ranked[:-1]) & ~np.isnan(ranked[:-1])
+            self.tied[f] = not new.all()
+            self.rank[f, order] = np.concatenate([[0], np.cumsum(new)])
+            if presort:
+                if descending:
+                    present = n - np.count_nonzero(np.isnan(ranked))
+                    order[:present] = order[:present][::-1].copy()
+                self.order[f] = order
+
+
+@dataclass
+class _Scan:
+    """The best cut of one feature in each node."""
+
+    gain: Floats  # (m,), without the node's own score; -inf where there is no cut
+    position: Ints  # (m,), the last position before the cut
+    second_missing: NDArray[np.bool_]  # (m,), missing values belong behind the cut
+
+
+class ExactSplits:
+    """Finds the best of all cuts; grows one tree, or several at once.
+
+    Parameters
+    ----------
+    columns : Columns
+    stats : ndarray of shape (s, N), the statistics of each row to be summed
+    criterion : Criterion
+    min_samples_leaf : int, the least number of rows in a child
+    min_samples_split : int, the least number of rows in a node that is split
+    max_features : int, features that a node looks at, drawn for each node; more only
+        while none of them offers a cut. None: all, without drawing
+    rng : Generator, for ``max_features``
+    target : ndarray of shape (N,), optional; a node in which it is constant is not split
+    x_row : ndarray of shape (N,), optional; the row of X of each of the N rows, for
+        trees on different samples of the same X
+    tree : ndarray of shape (N,), optional, ascending; the tree of each of the N rows
+    missing : "learn" sends missing values to the side where they gain most; "ignore"
+        prices a cut on the rows that have the value
+    single : cut at the float32 midpoint and test x < cut, as the xgboost library does
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        stats: Floats,
+        criterion: Criterion,
+        *,
+        min_samples_leaf: int = 1,
+        min_samples_split: int = 2,
+        max_features: int | None = None,
+        rng: np.random.Generator | None = None,
+        target: NDArray[Any] | None = None,
+        x_row: Ints | None = None,
+        tree: Ints | None = None,
+        missing: str = "learn",
+        single: bool = False,
+    ) -> None:
+        self.columns, self.criterion = columns, criterion
+        self.categorical = columns.categorical
+        self.n_rows = stats.shape[1]
+        self.n_stats = len(stats)
+        self.packed = pack(stats)
+        self.stats = stats
+        self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = max(min_samples_split, 2 * min_samples_leaf)
+        self.max_features, self.rng = max_features, rng
+        self.target = target
+        self.x_row, self.tree = x_row, tree
+        self.missing, self.single = missing, single
+
+    # What the grower calls
+
+    def root(self) -> OpenNodes:
+        """Return the root, or the roots, as open nodes."""
+        if self.tree is None:
+            counts = np.array([self.n_rows])
+        else:
+            counts = np.bincount(self.tree)
+        order = self.columns.order
+        if order is None:
+            order = np.arange(self.n_rows, dtype=np.intp)[np.newaxis]
+        starts = np.cumsum(counts) - counts
+        return OpenNodes(order, counts, np.add.reduceat(self.stats, starts, axis=1))
+
+    def rows_and_nodes(self, frontier: OpenNodes) -> tuple[Ints, Ints]:
+        """Return the rows and the node of each, both of shape (M,)."""
+        return frontier.order[0], frontier.node
+
+    def select(self, frontier: OpenNodes, k: int) -> OpenNodes:
+        """Return node k alone."""
+        start = frontier.starts[k]
+        at = slice(start, start + frontier.counts[k])
+        return OpenNodes(
+            frontier.order[:, at], frontier.counts[k : k + 1], frontier.sums[:, k : k + 1]
+        )
+
+    def children(
+        self, frontier: OpenNodes, splits: Splits, chosen: NDArray[np.bool_]
+    ) -> OpenNodes:
+        """Return the children of the chosen nodes: left, right, left, right, ..."""
+        rows, node = self.rows_and_nodes(frontier)
+        left = self.send(frontier, splits)
+        number = 2 * (np.cumsum(chosen) - 1)
+        n_children = 2 * int(chosen.sum())
+        child = np.where(chosen[node], number[node] + ~left, n_children)
+        counts = np.bincount(child, minlength=n_children + 1)
+        kept = len(rows) - counts[-1]
+        order = np.empty((len(frontier.order), kept), dtype=np.intp)
+        # stable sorting of 8 or 16 bits is one pass over the data for each byte
+        small = np.uint8 if n_children < 256 else np.uint16 if n_children < 65536 else int
+        of_row = np.empty(self.n_rows, dtype=small)
+        of_row[rows] = child
+        for old, new in zip(frontier.order, order, strict=True):
+            place = np.argsort(of_row.take(old), kind="stable")[:kept]
+            old.take(place, out=new, mode="clip")
+        counts = counts[:-1]
+        starts = np.cumsum(counts) - counts
+        sums = np.add.reduceat(self.stats.take(order[0], axis=1), starts, axis=1)
+        return OpenNodes(order, counts, sums)
+
+    def send(self, frontier: OpenNodes, splits: Splits) -> NDArray[np.bool_]:
+        """Return where each row of the frontier goes left, shape (M,)."""
+        rows, node = self.rows_and_nodes(frontier)
+        feature = splits.feature.take(node)
+        return send_left(
+            self._values(rows, feature),
+            splits.threshold.take(node),
+            splits.missing_left.take(node),
+            self.categorical.take(feature),
+            None if splits.subset is None else (splits.subset, node),
+        )
+
+    def best(self, frontier: OpenNodes) -> Splits:
+        """Return the best split of every node; among equal gains the first feature's."""
+        m, d = len(frontier.counts), len(self.columns.rank)
+        splits = Splits(
+            np.full(m, -np.inf), np.zeros(m, np.intp), np.zeros(m), np.zeros(m, bool)
+        )
+        open_ = np.flatnonzero(self._splittable(frontier))
+        if not len(open_):
+            return splits
+        sub = frontier if len(open_) == m else _restrict(frontier, open_)
+        features = self._features(len(open_))
+        drawn = d if self.max_features is None else self.max_features
+        for slot in range(d):
+            if slot >= drawn:  # go on only where nothing could be cut yet
+                none = splits.gain[open_] == -np.inf
+                if not none.any():
+                    break
+                if not none.all():
+                    sub = _restrict(sub, np.flatnonzero(none))
+                    open_, features = open_[none], features[none]
+            self._try_feature(sub, features[:, slot], splits, open_)
+        return splits
+
+    # One feature for each node
+
+    def _splittable(self, frontier: OpenNodes) -> NDArray[np.bool_]:
+        enough = frontier.counts >= self.min_samples_split
+        if self.target is not None:
+            target = self.target.take(frontier.order[0])
+            low = np.minimum.reduceat(target, frontier.starts)
+            enough &= low < np.maximum.reduceat(target, frontier.starts)
+        return enough
+
+    def _features(self, m: int) -> Ints:
+        d = len(self.columns.rank)
+        if self.max_features is None:
+            return np.broadcast_to(np.arange(d), (m, d))
+        return np.argsort(self.rng.random((m, d), dtype=np.float32), axis=1)
+
+    def _try_feature(
+        self, nodes: OpenNodes, feature: Ints, splits: Splits, into: Ints
+    ) -> None:
+        """Price the cuts of feature[k] in node k; keep those that beat ``splits``."""
+        order, key, tables = self._sorted(nodes, feature)
+        scan, parent = self._scan(nodes, feature, order, key)
+        gain = scan.gain.astype(np.float64) - parent
+        better = np.flatnonzero(gain > splits.gain[into])
+        if not len(better):
+            return
+        at = into[better]
+        splits.gain[at] = gain[better]
+        splits.feature[at] = feature[better]
+        self._place_cut(nodes, feature, order, key, tables, scan, better, splits, at)
+
+    def _sorted(
+        self, nodes: OpenNodes, feature: Ints
+    ) -> tuple[Ints, Ints, dict[int, Ints]]:
+        """Return the rows sorted within the nodes, their sort keys, category ranks."""
+        rows = nodes.order[0]
+        if self.columns.order is not None:
+            order = nodes.order[feature[0]]
+            return order, self.columns.rank[feature[0]].take(order), {}
+        of_position = np.repeat(feature, nodes.counts)
+        key = self.columns.rank.ravel().take(
+            of_position * self.columns.rank.shape[1] + self._x_rows(rows)
+        )
+        tables = self._order_categories(nodes, feature, key)
+        by_key = sort_within(nodes.node, key)
+        return rows.take(by_key), key.take(by_key), tables
+
+    def _scan(
+        self, nodes: OpenNodes, feature: Ints, order: Ints, key: Ints
+    ) -> tuple[_Scan, Any]:
+        """Return the best cut of each node and the score that its gain starts from."""
+        counts, starts, total = nodes.counts, nodes.starts, nodes.sums
+        m = len(counts)
+        first = running_sums(self.packed, self.n_stats, order, counts, starts)
+        place = np.arange(len(order))
+        last = starts + counts - 1
+        blocked = np.zeros(len(order), dtype=bool)
+        if self.columns.tied[feature].any():
+            blocked[:-1] = key[1:] == key[:-1]
+        blocked[last] = True
+        n_first = place - np.repeat(starts - 1, counts)
+        total_rows = np.repeat(counts, counts)
+        has_missing = self.columns.missing[feature]
+        second_missing = np.zeros(m, dtype=bool)
+        present, parent = total, None
+        if has_missing.any():
+            present_counts = self._present(nodes, feature, order)
+            ends = starts + np.maximum(present_counts, 1) - 1
+            present = np.where(present_counts > 0, first[:, ends], 0.0)
+            blocked |= n_first > np.repeat(present_counts, counts)
+            some = present_counts < counts
+            if self.missing == "ignore":
+                blocked[ends] = True
+                parent = self.criterion.score(present)
+                total_rows = np.repeat(present_counts, counts)
+            else:  # all that is present on one side, all that is missing on the other
+                blocked[ends] = ~some | (present_counts == 0)
+        parent = self.criterion.score(total) if parent is None else parent
+        base = present if self.missing == "ignore" else total
+        gain = self._gains(first, base, counts, n_first, total_rows, blocked)
+        best, position = best_in_segments(gain, starts, counts)
+        if has_missing.any() and self.missing == "learn":
+            # The same cuts with the missing values on the first side. Both passes price
+            # the nodes in which nothing is missing alike; the xgboost library makes this
+            # pass first, from the other end, so that it wins among equal gains.
+            second = np.repeat(present, counts, axis=1) - first
+            n_second = np.repeat(present_counts, counts) - n_first
+            away = blocked.copy()
+            away[ends] = True
+            second[:, away] = 0.0  # behind the present values it would be negative
+            gain = self._gains(second, total, counts, n_second, total_rows, away)
+            other, other_position = best_in_segments(gain, starts, counts, last=True)
+            turned = (other >= best) & (other > -np.inf)
+            best = np.where(turned, other, best)
+            position = np.where(turned, other_position, position)
+            # in the first pass what is missing lies behind the cut
+            second_missing = ~turned
+        elif has_missing.any():
+            second_missing[:] = True
+        return _Scan(best, position, second_missing), parent.astype(np.float64)
+
+    def _gains(
+        self, side: Floats, base: Floats, counts: Ints, n_side: Ints, n_total: Ints,
+        blocked: NDArray[np.bool_],
+    ) -> NDArray[np.floating[Any]]:
+        """Return score(side) + score(rest) at every position, -inf where not allowed."""
+        rest = np.repeat(base, counts, axis=1)
+        node = rest.copy() if self._asks_for_node() else rest
+        rest = rest - side if node is rest else np.subtract(rest, side, out=rest)
+        bad = blocked
+        for part, number in ((side, n_side), (rest, n_total - n_side)):
+            allowed = self.criterion.allowed(part, node, n_total)
+            if allowed is not None:
+                bad = bad | ~allowed
+            if self.min_samples_leaf > 1:
+                bad = bad | (number < self.min_samples_leaf)
+        gain = self.criterion.score(side) + self.criterion.score(rest)
+        gain[bad] = -np.inf
+        return gain
+
+    def _asks_for_node(self) -> bool:
+        return getattr(self.criterion, "needs_node", False)
+
+    def _place_cut(
+        self, nodes: OpenNodes, feature: Ints, order: Ints, key: Ints,
+        tables: dict[int, Ints], scan: _Scan, better: Ints, splits: Splits, at: Ints,
+    ) -> None:
+        """Write threshold, subset and the side of missing values into ``splits``."""
+        position, feature = scan.position[better], feature[better]
+        end = (nodes.starts + nodes.counts - 1)[better]
+        here = self._values(order[position], feature)
+        after = self._values(order[np.minimum(position + 1, end)], feature)
+        # behind the last present value there is nothing, or a missing value
+        after[position == end] = np.nan
+        if self.columns.descending:
+            here, after = after, here
+        splits.threshold[at] = cut_between(here, after, self.single)
+        before = self.columns.descending  # the first side is the right one
+        splits.missing_left[at] = scan.second_missing[better] == before
+        for f in np.unique(feature[self.categorical[feature]]):
+            chosen = feature == f
+            self._place_subset(tables[f], better[chosen], key[position[chosen]],
+                               splits, at[chosen])
+
+    # Categories
+
+    def _order_categories(self, nodes: OpenNodes, feature: Ints, key: Ints) -> dict:
+        """Replace the keys of categorical features by ranks that hold in each node.
+
+        In a node the categories are ordered by the mean of the target, or the share of
+        the second class: one of the cuts of that order is the best of all subsets
+        (Fisher, 1958). With K > 2 classes they are ordered along the first principal
+        component of their class shares, which is only a good guess (Coppersmith, Hong
+        and Hosking, 1999).
+        """
+        tables: dict[int, Ints] = {}
+        for f in np.unique(feature[self.categorical[feature]]):
+            mine = np.repeat(feature == f, nodes.counts)
+            width = int(self.columns.rank[f].max()) + 1
+            m, node = len(nodes.counts), nodes.node[mine]
+            cell = node * width + key[mine]
+            stats = self.stats[:, nodes.order[0][mine]]
+            sums = np.stack([np.bincount(cell, s, m * width) for s in stats])
+            sums = sums.reshape(-1, m, width)
+            rank = np.argsort(np.argsort(category_scores(sums), axis=1), axis=1)
+            if self.columns.missing[f]:  # the last rank is that of missing values
+                last = rank[:, -1:].copy()
+                rank[:, :-1] -= rank[:, :-1] > last
+                rank[:, -1] = width - 1
+            key[mine] = rank[node, key[mine]]
+            tables[int(f)] = rank
+        return tables
+
+    def _place_subset(
+        self, rank: Ints, nodes: Ints, last_rank: Ints, splits: Splits, at: Ints
+    ) -> None:
+        f = splits.feature[at[0]]
+        distinct = np.unique(self.columns.by_column[f])
+        codes = distinct[~np.isnan(distinct)].astype(np.intp)
+        width = int(np.nanmax(self.columns.X[:, self.categorical])) + 1
+        if splits.subset is None:
+            splits.subset = np.zeros((len(splits.gain), width), dtype=bool)
+        left = rank[nodes][:, : len(codes)] <= last_rank[:, np.newaxis]
+        splits.subset[at] = False
+        splits.subset[at[:, np.newaxis], codes] = left
+
+    # Rows
+
+    def _x_rows(self, rows: Ints) -> Ints:
+        return rows if self.x_row is None else self.x_row.take(rows)
+
+    def _values(self, rows: Ints, feature: Ints) -> Floats:
+        X = self.columns.X
+        return X.ravel().take(self._x_rows(rows) * X.shape[1] + feature)
+
+    def _present(self, nodes: OpenNodes, feature: Ints, order: Ints) -> Ints:
+        """Return how many rows of each node have a value, shape (m,)."""
+        values = self._values(order, np.repeat(feature, nodes.counts))
+        return np.add.reduceat(~np.isnan(values), nodes.starts, dtype=np.intp)
+
+
+def _restrict(nodes: OpenNodes, kept: Ints) -> OpenNodes:
+    """Return some of the nodes, with their rows."""
+    keep = np.zeros(len(nodes.counts), dtype=bool)
+    keep[kept] = True
+    inside = np.repeat(keep, nodes.counts)
+    return OpenNodes(nodes.order[:, inside], nodes.counts[kept], nodes.sums[:, kept])
+
+
+def pack(stats: Floats) -> list[NDArray[Any]]:
+    """Return the statistics two by two as complex numbers, the odd one as it is.
+
+    Gathering and summing a complex array costs as much as a real one: g + ih halves the
+    work of the running sums.
+    """
+    s = len(stats)
+    packed: list[NDArray[Any]] = [
+        stats[k] + 1j * stats[k + 1] for k in range(0, s - 1, 2)
+    ]
+    return packed + ([stats[-1]] if s % 2 else [])
+
+
+def running_sums(
+    packed: list[NDArray[Any]], n_stats: int, order: Ints, counts: Ints, starts: Ints
+) -> Floats:
+    """Return the sums of each node's rows up to every position, shape (s, M)."""
+    sums = np.empty((n_stats, len(order)))
+    for k, values in enumerate(packed):
+        running = values.take(order)
+        np.cumsum(running, out=running)
+        if len(counts) > 1:
+            before = running[starts - 1]
+            before[0] = 0
+            running -= np.repeat(before, counts)
+        sums[2 * k] = running.real
+        if 2 * k + 1 < n_stats:
+            sums[2 * k + 1] = running.imag
+    return sums
+
+
+def best_in_segments(
+    gain: NDArray[np.floating[Any]], starts: Ints, counts: Ints, last: bool = False
+) -> tuple[NDArray[np.floating[Any]], Ints]:
+    """Return the largest gain of each segment and its first (or last) position."""
+    best = np.maximum.reduceat(gain, starts)
+    hits = np.flatnonzero(gain == np.repeat(best, counts))
+    if last:
+        return best, hits[np.searchsorted(hits, starts + counts) - 1]
+    return best, hits[np.searchsorted(hits, starts)]
+
+
+def sort_within(node: Ints, key: NDArray[np.integer[Any]]) -> Ints:
+    """Return the positions ordered by node, then key, then position.
+
+    The three are packed into one 64-bit integer where they fit: sorting integers is
+    several times faster than sorting indices.
+    """
+    n = len(node)
+    position_bits = max(n - 1, 1).bit_length()
+    key_bits = max(int(key.max(initial=0)), 1).bit_length()
+    node_bits = max(int(node[-1]) if n else 0, 1).bit_length()
+    if position_bits + key_bits + node_bits > 62:
+        return np.lexsort((key, node))
+    packed = node.astype(np.int64) << key_bits
+    packed |= key
+    packed <<= position_bits
+    packed |= np.arange(n)
+    packed.sort()
+    packed &= (1 << position_bits) - 1
+    return packed.astype(np.intp, copy=False)
+
+
+def category_scores(sums: Floats) -> Floats:
+    """Return a number for each category, (m, q), along which to order it; empty last.
+
+    ``sums`` is (s, m, q): (w, wy) gives the mean, two classes the share of the second,
+    more classes the first principal component of the shares.
+    """
+    empty = ~sums.any(axis=0)
+    if len(sums) == 2:
+        weight = sums[0] if (sums[0] >= 0).all() else np.abs(sums[0])
+        weight = np.where(empty, 1.0, weight)
+        with np.errstate(divide="ignore"):
+            scores = sums[1] / weight
+    else:
+        weight = sums.sum(axis=0)
+        share = sums / np.where(empty, 1.0, weight)
+        mean = (share * weight).sum(axis=2) / weight.sum(axis=1)
+        centred = share - mean[:, :, np.newaxis]
+        spread = np.einsum("kmq,lmq,mq->mkl", centred, centred, weight)
+        direction = np.linalg.eigh(spread)[1][:, :, -1]
+        scores = np.einsum("kmq,mk->mq", centred, direction)
+    return np.where(empty, np.inf, scores)
+
+
+def cut_between(low: Floats, high: Floats, single: bool = False) -> Floats:
+    """Return t with low <= t < high, halfway where that is possible.
+
+    A missing ``high`` leaves everything that is present below the cut (t = inf), a
+    missing ``low`` above it (t = -inf). The halves are added, because the sum of two
+    large values overflows; and the midpoint of neighbouring floats can round to the
+    upper one. With ``single`` the rule is x < midpoint in float32, written as x <= the
+    float32 before it.
+    """
+    kind = np.float32 if single else np.float64
+    low, high = low.astype(kind), high.astype(kind)
+    middle = low * kind(0.5) + high * kind(0.5)
+    if single:
+        middle = np.nextafter((low + high) * kind(0.5), kind(-np.inf))
+        middle = np.maximum(middle, low)
+    cut = np.where(middle < high, middle, low).astype(np.float64)
+    cut = np.where(np.isnan(high), np.inf, cut)
+    return np.where(np.isnan(low), -np.inf, cut)
