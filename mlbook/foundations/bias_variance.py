@@ -20,8 +20,10 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
 from mlbook.base import Regressor
-from mlbook.linear.ridge import solve_ridge
+from mlbook.linear.ridge import refuse_overflow, solve_ridge
 from mlbook.validation import (
     Floats,
     as_float,
@@ -37,6 +39,10 @@ from mlbook.validation import (
     check_number,
     random_generator,
 )
+
+LARGEST = 1e150  # whose square is a float64 still, and so are sums of many such squares
+MAX_COLUMNS = 100_000  # of PolynomialRegression; LAPACK crashes at some millions
+MAX_CONDITION = 1e7  # of polynomial_smoother's columns; leaves 8 to 9 digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +79,7 @@ class BiasVarianceEstimate(BiasVariance):
     Attributes
     ----------
     bias2_se, variance_se, total_se : float
-        Standard errors over training sets.
+        Standard errors over training sets. ``variance_se`` is NaN for two of them.
     predictions : ndarray of shape (n_training_sets, m)
         fhat at the test points, one row for each training set.
     """
@@ -100,23 +106,33 @@ def bias_variance(
     deviation ``sigma``. X stays fixed, unless ``redraw(generator)`` returns a new one
     for every set. The estimator is copied for every fit and itself left alone.
 
+    What a learner draws at random belongs to its variance, so each copy gets dice of
+    its own. In the copy and in the objects it holds, whatever is called
+    ``random_state`` becomes a new integer, and a NumPy generator a new generator, from
+    numbers drawn with the ``random_state`` of this function. (None stays: it is new in
+    each fit anyway.) A seed under another name is not found. It is the same for all
+    fits, and what it decides is then missing from the variance.
+
     Parameters
     ----------
     estimator : object with ``fit(X, y)`` and ``predict(X)``
     true_function : callable, from X of shape (n, d) to f of shape (n,)
     X : array-like of shape (n, d), the training inputs
-    sigma : float >= 0, in units of the target
+    sigma : float from 0 to 1e150, in units of the target
     X_test : array-like of shape (m, d), by default X
-    n_training_sets : int >= 2
+    n_training_sets : int >= 2, or >= 3 for a standard error of the variance
     redraw : callable, from a NumPy generator to training inputs with d columns
     random_state : None, int or numpy.random.Generator
 
     Raises
     ------
     TypeError, ValueError
-        For bad arguments, and for predictions of another shape or that are not finite.
+        For bad arguments, and for predictions of another shape, or that are not finite,
+        or whose squares overflow.
     """
-    _check_call(estimator, true_function, sigma, n_training_sets, redraw)
+    _check_call(estimator, true_function, redraw)
+    sigma = check_number("sigma", sigma, low=0, high=LARGEST)
+    n_training_sets = check_integer("n_training_sets", n_training_sets, low=2)
     rng = random_generator(random_state)
     X = _matrix(X, "X")
     X_test = X if X_test is None else _matrix(X_test, "X_test", X.shape[1])
@@ -124,13 +140,57 @@ def bias_variance(
     predictions = np.empty((n_training_sets, len(X_test)))
     for r in range(n_training_sets):
         if redraw is not None:
-            X = _matrix(redraw(rng), "the array from redraw", X_test.shape[1])
+            X = _matrix(redraw(rng), "redraw(generator)", X_test.shape[1])
         f = _true_values(true_function, X)
-        model = copy.deepcopy(estimator)
+        model = _independent_copy(estimator, rng)
         model.fit(X.copy(), f + sigma * rng.normal(size=len(X)))
         predictions[r] = _prediction(model, X_test)
     new_targets = f_test + sigma * rng.normal(size=predictions.shape)
     return decompose(predictions, f_test, sigma, new_targets)
+
+
+def _independent_copy(estimator: Any, rng: np.random.Generator) -> Any:
+    """Return a deep copy that shares no random numbers with other copies."""
+    return _with_new_dice(copy.deepcopy(estimator), rng, {})
+
+
+def _with_new_dice(
+    thing: Any, rng: np.random.Generator, met: dict[int, tuple[Any, Any]]
+) -> Any:
+    """Return what takes the place of ``thing``, whose own parts are renewed in place.
+
+    ``met`` holds each part and its successor, so that two parts which share a generator
+    go on sharing one.
+    """
+    if id(thing) in met:
+        return met[id(thing)][1]
+    met[id(thing)] = thing, thing
+    if isinstance(thing, np.random.Generator):
+        met[id(thing)] = thing, np.random.default_rng(_seed(rng))
+    elif isinstance(thing, np.random.RandomState):
+        met[id(thing)] = thing, np.random.RandomState(_seed(rng))
+    elif type(thing) is tuple:
+        met[id(thing)] = thing, tuple(_with_new_dice(old, rng, met) for old in thing)
+    elif isinstance(thing, list):
+        thing[:] = [_with_new_dice(old, rng, met) for old in thing]
+    elif isinstance(thing, dict):
+        for name, old in list(thing.items()):
+            thing[name] = (
+                _seed(rng)
+                if name == "random_state" and not isinstance(old, _NOT_A_SEED)
+                else _with_new_dice(old, rng, met)
+            )
+    elif hasattr(thing, "__dict__") and not isinstance(thing, _NOT_COPIED):
+        _with_new_dice(vars(thing), rng, met)
+    return met[id(thing)][1]
+
+
+_NOT_A_SEED = (type(None), np.random.Generator, np.random.RandomState)
+_NOT_COPIED = (type, FunctionType, ModuleType)  # by deepcopy: they belong to others
+
+
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**32, dtype=np.int64))
 
 
 def decompose(
@@ -142,13 +202,20 @@ def decompose(
     ----------
     predictions : array-like of shape (R, m), R >= 2
     f : array-like of shape (m,), the true values at the test points
-    sigma : float >= 0, standard deviation of the noise
+    sigma : float from 0 to 1e150, standard deviation of the noise
     new_targets : array-like of shape (R, m), targets with noise of their own
 
     Raises
     ------
     TypeError, ValueError
-        For R < 2, shapes that do not fit, values that are not finite, and a bad sigma.
+        For R < 2, shapes that do not fit, values that are not finite or beyond 1e150,
+        and a bad sigma.
+
+    Warns
+    -----
+    RuntimeWarning
+        For R = 2, where the two squared spreads are equal whatever was predicted, so
+        that nothing is known about the error of the variance: ``variance_se`` is NaN.
 
     Notes
     -----
@@ -164,26 +231,26 @@ def decompose(
     up to 1.4 times too large where b'Cb = 0, as it is for least squares at its own
     training points, because an estimate of it cannot fall below 0.
     """
-    predictions, f = as_float(predictions, "predictions"), as_float(f, "f")
-    new_targets = as_float(new_targets, "new_targets")
-    _check_measurement(predictions, f, sigma, new_targets)
+    sigma = check_number("sigma", sigma, low=0, high=LARGEST)
+    predictions = _squarable(predictions, "predictions").copy()
+    f, new_targets = _squarable(f, "f"), _squarable(new_targets, "new_targets")
+    _check_measurement(predictions, f, new_targets)
     R = len(predictions)
     bias = predictions.mean(axis=0) - f
     spread = predictions - predictions.mean(axis=0)
     variance = (spread**2).sum(axis=0) / (R - 1)
     bias2 = bias**2 - variance / R
-    spread_per_set = (spread**2).mean(axis=1) * R / (R - 1)
     error_per_set = ((predictions - new_targets) ** 2).mean(axis=1)
     return BiasVarianceEstimate(
         bias2=float(bias2.mean()),
         variance=float(variance.mean()),
-        noise=float(sigma) ** 2,
+        noise=sigma**2,
         total=float(error_per_set.mean()),
         bias=bias,
         pointwise_bias2=bias2,
         pointwise_variance=variance,
         bias2_se=_bias2_standard_error(spread, bias),
-        variance_se=_standard_error(spread_per_set),
+        variance_se=_variance_standard_error(spread),
         total_se=_standard_error(error_per_set),
         predictions=predictions,
     )
@@ -193,6 +260,20 @@ def _standard_error(values: Floats) -> float:
     # Squares of squares: in this unit they neither overflow nor vanish.
     unit = float(values.max()) or 1.0
     return unit * float((values / unit).std(ddof=1)) / math.sqrt(len(values))
+
+
+def _variance_standard_error(spread: Floats) -> float:
+    R = len(spread)
+    if R == 2:
+        warnings.warn(
+            "variance_se is NaN: two training sets always have equal squared spreads, "
+            "so take three or more for a standard error of the variance.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return math.nan
+    spread_per_set = (spread**2).mean(axis=1) * R / (R - 1)
+    return _standard_error(spread_per_set)
 
 
 def _bias2_standard_error(spread: Floats, bias: Floats) -> float:
@@ -220,10 +301,16 @@ def linear_smoother_bias_variance(
     ----------
     S : array-like of shape (m, n), which must not depend on the targets
     f : array-like of shape (n,), the true values at the training points
-    sigma : float >= 0, standard deviation of the noise
+    sigma : float from 0 to 1e150, standard deviation of the noise
     f_test : array-like of shape (m,), the true values at the test points, by default f
+
+    Raises
+    ------
+    TypeError, ValueError
+        For shapes that do not fit, values that are not finite, parts that overflow,
+        and a bad sigma.
     """
-    check_number("sigma", sigma, low=0, high=1e150)
+    sigma = check_number("sigma", sigma, low=0, high=LARGEST)
     S, f = as_float(S, "S"), as_float(f, "f")
     f_test = f if f_test is None else as_float(f_test, "f_test")
     if f.ndim != 1 or f_test.ndim != 1 or S.shape != (len(f_test), len(f)):
@@ -233,31 +320,38 @@ def linear_smoother_bias_variance(
         )
     if S.size == 0:
         raise ValueError(f"S must not be empty, got shape {S.shape}.")
-    bias = S @ f - f_test
-    variance = sigma**2 * (S**2).sum(axis=1)
-    parts = float((bias**2).mean()), float(variance.mean()), float(sigma) ** 2
+    with np.errstate(over="ignore", invalid="ignore"):
+        bias = S @ f - f_test
+        variance = sigma**2 * (S**2).sum(axis=1)
+        parts = float((bias**2).mean()), float(variance.mean()), sigma**2
+    refuse_overflow(sum(parts), "the sum of squared bias, variance and noise")
     return BiasVariance(*parts, sum(parts), bias, bias**2, variance)
 
 
 def variance_of_mean(rho: ArrayLike, s2: ArrayLike, B: ArrayLike) -> Any:
     """Return rho s2 + (1 - rho) s2 / B, the variance of the mean of B predictors.
 
-    Each has variance s2 >= 0 and any two have correlation rho. Broadcasts. Raises
-    ValueError where B < 1, s2 < 0, or rho is no correlation that B variables can share,
-    which is one outside [-1 / (B - 1), 1].
+    Each has variance s2 >= 0 and any two have correlation rho. Broadcasts; B holds
+    whole numbers. Raises TypeError where B does not, and ValueError where B < 1,
+    s2 < 0, or rho is no correlation that B variables can share, which is one below -1,
+    below -1 / (B - 1), or above 1. (A rho that rounding put below counts as on it.)
     """
-    rho, s2, B = as_float(rho, "rho"), as_float(s2, "s2"), as_float(B, "B")
+    rho, s2, B = as_float(rho, "rho"), as_float(s2, "s2"), np.asarray(B)
+    if B.dtype.kind not in "iu":
+        raise TypeError(f"B must be a whole number of predictors, got {B.dtype} {B}.")
     if (B < 1).any():
-        raise ValueError(f"B must be at least 1 predictor, got {B.min():g}.")
+        raise ValueError(f"B must be at least 1 predictor, got {B.min()}.")
     if (s2 < 0).any():
         raise ValueError(f"s2 is a variance and must be >= 0, got {s2.min():g}.")
-    # The lower limit, multiplied out, with room for its own rounding.
-    if (rho > 1).any() or (rho < -1).any() or (1 + rho * (B - 1) < -1e-12).any():
+    shared = 1 + rho * (B - 1.0)  # B times the variance of the mean, for s2 = 1
+    bad = (rho < -1) | (rho > 1) | (shared < -1e-12)
+    if bad.any():
+        rho, B = (values[bad][0] for values in np.broadcast_arrays(rho, B, bad)[:2])
+        low = -1 if B == 1 else -1 / (B - 1)
         raise ValueError(
-            f"rho must lie in [-1 / (B - 1), 1] for B predictors, got {rho.min():g} "
-            f"to {rho.max():g} for B up to {B.max():g}."
+            f"rho must lie between {low:.4g} and 1 for B = {B} predictors, got {rho:g}."
         )
-    return rho * s2 + (1 - rho) * s2 / B
+    return s2 * (np.maximum(shared, 0.0) / B)
 
 
 def ambiguity_decomposition(
@@ -277,8 +371,13 @@ def ambiguity_decomposition(
     -------
     error, ambiguity, error_of_mean : each of the target's shape
         The left-hand side and the two terms on the right.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For shapes that do not fit, and values that are not finite or beyond 1e150.
     """
-    g, f = as_float(predictions, "predictions"), as_float(target, "target")
+    g, f = _squarable(predictions, "predictions"), _squarable(target, "target")
     if g.ndim == 0 or len(g) == 0 or g.shape[1:] != f.shape:
         raise ValueError(
             "predictions must have shape (T, *target.shape) with T >= 1, got "
@@ -295,6 +394,11 @@ def polynomial_smoother(
 
     x of shape (n,) must hold more than ``degree`` different values; x_test of shape
     (m,) is x by default. The basis is orthonormalised, not the normal equations solved.
+
+    Entries are right to about 1e-8 of the largest of their row. Where x does not allow
+    that, because the polynomials are nearly dependent on it, ValueError is raised, as
+    it is for values that do not fit into float64 far outside x. On n equal steps every
+    degree up to n - 1 is possible for n <= 30.
     """
     x = as_float(x, "x")
     x_test = x if x_test is None else as_float(x_test, "x_test")
@@ -302,15 +406,31 @@ def polynomial_smoother(
         raise ValueError(
             f"x and x_test must be 1-D, got shapes {x.shape} and {x_test.shape}."
         )
-    if len(np.unique(x)) <= check_integer("degree", degree, low=0):
+    degree, different = check_integer("degree", degree, low=0), len(np.unique(x))
+    if different <= degree:
         raise ValueError(
-            f"a polynomial of degree {degree} needs at least {degree + 1} different "
-            f"values in x, got {len(np.unique(x))}."
+            f"degree {degree} needs {degree + 1} or more different values in x, got "
+            f"{different}."
         )
-    low, high = x.min(), x.max()
-    Q, R = np.linalg.qr(_basis(x[:, np.newaxis], degree, low, high))
-    rows = _basis(x_test[:, np.newaxis], degree, low, high)
-    return np.linalg.solve(R.T, rows.T).T @ Q.T
+    if len(x_test) == 0:
+        raise ValueError("x_test must hold at least one point.")
+    x, x_test = x[:, np.newaxis], x_test[:, np.newaxis]
+    low, high = x.min(axis=0), x.max(axis=0)
+    Q, triangle = np.linalg.qr(_basis(x, degree, low, high))
+    _check_condition(triangle, degree)
+    rows = _basis(x_test, degree, low, high)
+    return np.linalg.solve(triangle.T, rows.T).T @ Q.T
+
+
+def _check_condition(triangle: Floats, degree: int) -> None:
+    condition = np.linalg.cond(triangle)
+    if not condition <= MAX_CONDITION:
+        raise ValueError(
+            f"polynomials up to degree {degree} are too nearly dependent on these "
+            f"inputs (condition number {condition:.1e}, at most {MAX_CONDITION:.0e}): "
+            "take a lower degree, more inputs, or inputs that are denser towards both "
+            "ends."
+        )
 
 
 def ridge_smoother(
@@ -319,13 +439,18 @@ def ridge_smoother(
     """Return S of shape (m, n): ridge regression predicts S y at X_test.
 
     S = 1 1'/n + (X_test - mean)(Xc'Xc + alpha I)^-1 Xc', where Xc = X - mean and the
-    intercept is not penalised. X is (n, d); X_test is (m, d), by default X.
+    intercept is not penalised. X is (n, d); X_test is (m, d), by default X; alpha >= 0
+    is in squared units of X. Raises TypeError or ValueError for bad arguments and for
+    values that do not fit into float64.
     """
+    alpha = check_number("alpha", alpha, low=0)
     X = _matrix(X, "X")
     X_test = X if X_test is None else _matrix(X_test, "X_test", X.shape[1])
-    mean = X.mean(axis=0)
-    coefficients = solve_ridge(X - mean, np.eye(len(X)), check_number("alpha", alpha, low=0))
-    return 1 / len(X) + (X_test - mean) @ coefficients
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = X.mean(axis=0)
+        coefficients = solve_ridge(X - mean, np.eye(len(X)), alpha)
+        S = 1 / len(X) + (X_test - mean) @ coefficients
+    return refuse_overflow(S, "an entry of S")
 
 
 class PolynomialRegression(Regressor):
@@ -333,17 +458,19 @@ class PolynomialRegression(Regressor):
 
     With several features the polynomials are added; there are no products between
     features. The columns are Chebyshev polynomials of each feature scaled to [-1, 1],
-    which span the same space as the powers and stay well-conditioned. Where the rows
-    do not determine the coefficients, they are the shortest possible in that basis.
+    which span the same space as the powers and are better conditioned. Where the rows
+    do not determine the coefficients, they are the shortest possible in that basis. A
+    feature that is constant in fit contributes nothing, wherever it is in predict.
 
     Parameters
     ----------
-    degree : int >= 0
+    degree : int >= 0, with 1 + d degree <= 100 000
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1 + d degree,), of the Chebyshev columns
-    low_, high_ : ndarrays of shape (d,), what maps to -1 and 1
+    coef_ : ndarray of shape (1 + d degree,), of the Chebyshev columns: the intercept,
+        then degree 1, 2, ... of the first feature, of the second, and so on
+    low_, high_ : ndarrays of shape (d,), what maps to -1 and 1 in each feature
     """
 
     def __init__(self, degree: int = 3) -> None:
@@ -352,34 +479,53 @@ class PolynomialRegression(Regressor):
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> PolynomialRegression:
-        """Fit to X of shape (n, d) and y of shape (n,)."""
+        """Fit to X of shape (n, d) and y of shape (n,).
+
+        Raises ValueError or TypeError for a bad degree and for bad data.
+        """
         degree = check_integer("degree", self.degree, low=0)
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        if degree * X.shape[1] >= MAX_COLUMNS:
+            raise ValueError(
+                f"degree {degree} makes more than {MAX_COLUMNS} columns: lower it to "
+                f"{(MAX_COLUMNS - 1) // X.shape[1]} or less."
+            )
         self.low_, self.high_ = X.min(axis=0), X.max(axis=0)
         root = np.sqrt(weight)
         columns = root[:, np.newaxis] * _basis(X, degree, self.low_, self.high_)
         self.coef_ = np.linalg.lstsq(columns, root * y, rcond=None)[0]
+        refuse_overflow(self.coef_, "a coefficient")
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Return the polynomial's values, of shape (m,)."""
+        """Return the polynomial's values, of shape (m,).
+
+        Raises ValueError where they do not fit into float64, far outside the range of
+        the data that were fitted.
+        """
         X = self._check_new_data(X)
         degree = (len(self.coef_) - 1) // self.n_features_in_
-        return _basis(X, degree, self.low_, self.high_) @ self.coef_
+        columns = _basis(X, degree, self.low_, self.high_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return refuse_overflow(columns @ self.coef_, "a prediction")
 
 
-def _basis(X: Floats, degree: int, low: ArrayLike, high: ArrayLike) -> Floats:
-    """Return the columns 1, T_1(z_1), ..., T_degree(z_d), with z in [-1, 1] on fit."""
-    half = (np.asarray(high) - low) / 2
-    z = (X - low) / np.where(half > 0, half, 1.0) - 1
-    powers = chebyshev.chebvander(z, degree)[:, :, 1:].reshape(len(X), -1)
-    return np.column_stack([np.ones(len(X)), powers])
+def _basis(X: Floats, degree: int, low: Floats, high: Floats) -> Floats:
+    """Return the columns 1, T_1(z_1), ..., T_degree(z_d), with z in [-1, 1] on fit.
+
+    z is 0, and so are its columns, for a feature whose low and high are equal.
+    """
+    quarter = (high / 2 - low / 2) / 2  # halves first: high - low may overflow
+    varies = quarter > 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = (X / 2 - low / 2) / np.where(varies, quarter, 1.0) - 1
+        powers = chebyshev.chebvander(np.where(varies, z, 0.0), degree)[:, :, 1:]
+    powers = powers * varies[:, np.newaxis]
+    refuse_overflow(powers, f"a polynomial of degree {degree} so far outside the data")
+    return np.column_stack([np.ones(len(X)), powers.reshape(len(X), -1)])
 
 
-
-def _check_call(
-    estimator: Any, true_function: Any, sigma: Any, n_training_sets: Any, redraw: Any
-) -> None:
+def _check_call(estimator: Any, true_function: Any, redraw: Any) -> None:
     for method in ("fit", "predict"):
         if isinstance(estimator, type) or not hasattr(estimator, method):
             raise TypeError(
@@ -390,15 +536,9 @@ def _check_call(
         raise TypeError(f"true_function must be callable, got {true_function!r}.")
     if redraw is not None and not callable(redraw):
         raise TypeError(f"redraw must be None or a callable, got {redraw!r}.")
-    check_number("sigma", sigma, low=0, high=1e150)
-    # a variance needs two
-    check_integer("n_training_sets", n_training_sets, low=2)
 
 
-def _check_measurement(
-    predictions: Floats, f: Floats, sigma: float, new_targets: Floats
-) -> None:
-    check_number("sigma", sigma, low=0, high=1e150)
+def _check_measurement(predictions: Floats, f: Floats, new_targets: Floats) -> None:
     if predictions.ndim != 2 or len(predictions) < 2 or predictions.size == 0:
         raise ValueError(
             "predictions must have shape (R, m) with R >= 2 training sets and m >= 1 "
@@ -416,6 +556,15 @@ def _check_measurement(
         )
 
 
+def _squarable(values: ArrayLike, name: str) -> Floats:
+    values = as_float(values, name)
+    if np.abs(values).max(initial=0) > LARGEST:
+        raise ValueError(
+            f"{name} must lie between -1e150 and 1e150, or the squares overflow: "
+            "express the target in a larger unit."
+        )
+    return values
+
 
 def _matrix(X: ArrayLike, name: str, n_columns: int | None = None) -> Floats:
     X = as_float(X, name)
@@ -429,7 +578,7 @@ def _matrix(X: ArrayLike, name: str, n_columns: int | None = None) -> Floats:
 
 
 def _true_values(true_function: Callable[[Floats], ArrayLike], X: Floats) -> Floats:
-    f = as_float(true_function(X), "the array from true_function")
+    f = _squarable(true_function(X), "true_function(X)")
     if f.shape != (len(X),):
         raise ValueError(
             f"true_function must return shape ({len(X)},) for X of shape {X.shape}, "
@@ -439,7 +588,7 @@ def _true_values(true_function: Callable[[Floats], ArrayLike], X: Floats) -> Flo
 
 
 def _prediction(model: Any, X_test: Floats) -> Floats:
-    prediction = as_float(model.predict(X_test.copy()), "the array from predict")
+    prediction = as_float(model.predict(X_test.copy()), "predict(X_test)")
     if prediction.shape != (len(X_test),):
         raise ValueError(
             f"predict must return shape ({len(X_test)},), got {prediction.shape}."
