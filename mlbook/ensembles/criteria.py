@@ -30,10 +30,12 @@ class Criterion(Protocol):
     def score(self, sums: Floats) -> NDArray[np.floating[Any]]:
         """Return the score of sums of shape (s, ...), of shape (...)."""
 
-    def allowed(self, sums: Floats, node: Floats, count: Any) -> NDArray[np.bool_] | None:
+    def allowed(
+        self, sums: Floats, node: Floats, count: Any
+    ) -> NDArray[np.bool_] | None:
         """Return where ``sums``, shape (s, ...), are enough for a child; None: all.
 
-        ``node`` are the sums of the node that is cut and ``count`` is its number of rows.
+        ``node`` are the sums of the node that is cut, ``count`` is its number of rows.
         """
 
 
@@ -120,7 +122,7 @@ class Newton:
         slope, curvature = sums
         scores = slope * slope
         denominator = curvature + self.reg_lambda
-        if self.reg_lambda == 0:  # a node without curvature has no best value: stay at 0
+        if self.reg_lambda == 0:  # without curvature there is no best value: 0
             denominator[denominator <= 0] = np.inf
         scores /= denominator
         return scores.astype(np.float32) if self.single else scores

@@ -36,17 +36,27 @@ def bin_edges(X: Floats, max_bin: int = MAX_BINS, single: bool = False) -> list[
     for values in X.T:
         values = np.sort(values[~np.isnan(values)])
         first = np.flatnonzero(np.diff(values, prepend=np.nan))  # of each distinct value
+        opens = np.arange(1, len(first))
         if len(first) > max_bin:
-            # the distinct values that the quantiles fall on; each opens a bin
-            quantiles = np.arange(1, max_bin) * len(values) // max_bin
-            opens = np.unique(np.searchsorted(first, quantiles, side="right") - 1)
-            opens = opens[opens > 0]
-        else:
-            opens = np.arange(1, len(first))
+            opens = _spread(np.diff(first, append=len(values)), max_bin)
         edges.append(
             cut_between(values[first[opens - 1]], values[first[opens]], single)
         )
     return edges
+
+
+def _spread(counts: Ints, max_bin: int) -> Ints:
+    """Return which distinct values open a bin, so that bins hold about as many rows.
+
+    A value that would fill two bins has one of its own; the others share the rest.
+    """
+    heavy = counts > 2 * counts.sum() / max_bin
+    light = np.where(heavy, 0, counts)
+    shared = max_bin - 2 * np.count_nonzero(heavy)  # a heavy value may cut a bin in two
+    bin_of = (np.cumsum(light) - light) * shared // max(light.sum(), 1)
+    new = np.diff(bin_of) > 0
+    new |= heavy[1:] | heavy[:-1]
+    return np.flatnonzero(new) + 1
 
 
 class BinnedColumns:
@@ -105,6 +115,8 @@ class BinnedNodes:
 
 class HistogramSplits:
     """Finds the best cut between bins; a finder for ``tree.grow``.
+
+    Only cuts that gain something are found: a relative gain below 1e-10 counts as none.
 
     Parameters
     ----------
@@ -202,7 +214,10 @@ class HistogramSplits:
             gain[~self.features] = -np.inf
         feature = gain.argmax(axis=0)
         k = np.arange(gain.shape[1])
-        chosen = gain[feature, k].astype(np.float64) - parent
+        scores = gain[feature, k].astype(np.float64)
+        chosen = scores - parent
+        # a cut with nothing on one side gains what rounding makes of 0
+        chosen[chosen <= 1e-10 * np.abs(scores)] = -np.inf
         return chosen, feature, cut[feature, k], missing_left[feature, k]
 
     def _gains(self, side: Floats, total: Floats, counts: Ints) -> Any:

@@ -116,7 +116,7 @@ class ExactSplits:
     max_features : int, features that a node looks at, drawn for each node; more only
         while none of them offers a cut. None: all, without drawing
     rng : Generator, for ``max_features``
-    target : ndarray of shape (N,), optional; a node in which it is constant is not split
+    target : ndarray of shape (N,), optional; where it is constant nothing is split
     x_row : ndarray of shape (N,), optional; the row of X of each of the N rows, for
         trees on different samples of the same X
     tree : ndarray of shape (N,), optional, ascending; the tree of each of the N rows
@@ -177,7 +177,8 @@ class ExactSplits:
         start = frontier.starts[k]
         at = slice(start, start + frontier.counts[k])
         return OpenNodes(
-            frontier.order[:, at], frontier.counts[k : k + 1], frontier.sums[:, k : k + 1]
+            frontier.order[:, at], frontier.counts[k : k + 1],
+            frontier.sums[:, k : k + 1],
         )
 
     def children(
@@ -193,7 +194,7 @@ class ExactSplits:
         kept = len(rows) - counts[-1]
         order = np.empty((len(frontier.order), kept), dtype=np.intp)
         # stable sorting of 8 or 16 bits is one pass over the data for each byte
-        small = np.uint8 if n_children < 256 else np.uint16 if n_children < 65536 else int
+        small = np.min_scalar_type(n_children)
         of_row = np.empty(self.n_rows, dtype=small)
         of_row[rows] = child
         for old, new in zip(frontier.order, order, strict=True):
@@ -217,7 +218,7 @@ class ExactSplits:
         )
 
     def best(self, frontier: OpenNodes) -> Splits:
-        """Return the best split of every node; among equal gains the first feature's."""
+        """Return the best split of every node; of equal gains the first feature's."""
         m, d = len(frontier.counts), len(self.columns.rank)
         splits = Splits(
             np.full(m, -np.inf), np.zeros(m, np.intp), np.zeros(m), np.zeros(m, bool)
@@ -344,7 +345,7 @@ class ExactSplits:
         self, side: Floats, base: Floats, counts: Ints, n_side: Ints, n_total: Ints,
         blocked: NDArray[np.bool_],
     ) -> NDArray[np.floating[Any]]:
-        """Return score(side) + score(rest) at every position, -inf where not allowed."""
+        """Return score(side) + score(rest) at every position; -inf: not allowed."""
         rest = np.repeat(base, counts, axis=1)
         node = rest.copy() if self._asks_for_node() else rest
         rest = rest - side if node is rest else np.subtract(rest, side, out=rest)

@@ -1,9 +1,9 @@
 """A grown tree as arrays, and the one grower that all chapters of this part call.
 
 A tree is a set of arrays with one entry for each node; node 0 is the root and children
-have higher numbers than their parent. A row goes left where x <= threshold (or where its
-category is in the node's subset), right otherwise; a missing value goes where the node
-says.
+have higher numbers than their parent. A row goes left where x <= threshold (or where
+its category is in the node's subset), right otherwise; a missing value goes where the
+node says.
 
 ``grow`` asks a split finder (``splits.ExactSplits`` or ``histogram.HistogramSplits``)
 for the best split of every open node and splits them: all of a level at once, or, with
@@ -114,7 +114,7 @@ class Tree:
         return self.feature < 0
 
     def goes_left(self, X: Floats, rows: Ints, nodes: Ints) -> NDArray[np.bool_]:
-        """Return where X[rows] goes left at the inner nodes ``nodes``, shape (rows,)."""
+        """Return where X[rows] goes left at the inner ``nodes``, shape (rows,)."""
         feature = self.feature.take(nodes)
         return send_left(
             X.ravel().take(rows * X.shape[1] + feature),
