@@ -129,6 +129,8 @@ class HistogramSplits:
         need not be made
     """
 
+    last_of_equals = False  # which of the cuts of a feature with equal gains is taken
+
     def __init__(
         self,
         columns: BinnedColumns,
@@ -195,8 +197,13 @@ class HistogramSplits:
         has_missing = bool(self.columns.missing.any())
         # bin by bin: a cut behind the last bin would leave nothing on the right
         last = self.columns.n_bins - (0 if has_missing else 1)
+        if last == 0:
+            none = np.zeros(len(counts), dtype=np.intp)
+            return np.full(len(counts), -np.inf), none, none, none.astype(bool)
         left = np.moveaxis(below[:last], 1, 0)  # (s, bins, d, m)
-        gain, cut = _highest(self._gains(left, total, counts))
+        gain, cut = _highest(
+            self._gains(left, total, counts), self.last_of_equals
+        )
         missing_left = np.zeros(gain.shape, dtype=bool)
         if has_missing:
             # the cut in front of bin k, with the missing values on the left of it: what
@@ -271,37 +278,45 @@ class HistogramSplits:
         return left
 
     def _histogram(self, rows: Ints, node: Ints, m: int) -> Floats:
-        """Return the sums up to every bin, of shape (bins, s, d, m).
+        """Return the sums up to every bin, of shape (bins, s, d, m)."""
+        bins = self.columns.n_bins + bool(self.columns.missing.any())
+        sums = self._collect(self.columns.code, rows, node, m, bins)
+        flat = sums.reshape(bins, -1)
+        for b in range(1, bins):  # several times faster than cumsum along axis 0
+            flat[b] += flat[b - 1]
+        return sums
+
+    def _collect(
+        self, codes: NDArray[Any], rows: Ints, node: Ints, m: int, bins: int
+    ) -> Floats:
+        """Return the sums of each bin, of shape (bins, s, len(codes), m).
 
         One weighted count fills the histograms of all nodes and of as many features as
         keep the keys in the processor's cache.
         """
-        d = len(self.columns.code)
-        bins = self.columns.n_bins + bool(self.columns.missing.any())
+        d = len(codes)
         out = np.empty((bins, len(self.stats), d, m))
         step = max(1, min(d, 40_000 // max(len(rows), 1)))
-        stats = [s if len(rows) == self.n_rows else s.take(rows) for s in self.stats]
+        everything = len(rows) == self.n_rows  # rows ascend: they are all there
+        stats = [s if everything else s.take(rows) for s in self.stats]
         weights = [np.tile(s, step) if step > 1 else s for s in stats]
         offset = (np.arange(step) * m)[:, np.newaxis] + node
         for f in range(0, d, step):
-            code = self.columns.code[f : f + step]
+            code = codes[f : f + step]
             wide = len(code) * m
-            key = code if len(rows) == self.n_rows else code.take(rows, axis=1)
+            key = code if everything else code.take(rows, axis=1)
             key = np.multiply(key, wide, dtype=np.intp)
             key += offset[: len(code)]
             key = key.ravel()
             for k, weight in enumerate(weights):
                 filled = np.bincount(key, weight[: len(key)], bins * wide)
                 out[:, k, f : f + step] = filled.reshape(bins, len(code), m)
-        flat = out.reshape(bins, -1)
-        for b in range(1, bins):  # several times faster than cumsum along axis 0
-            flat[b] += flat[b - 1]
         return out
 
 
-def _highest(gain: Any) -> tuple[Any, Ints]:
-    """Return the largest gain along the bins and the first bin that has it."""
-    at = gain.argmax(axis=0)
+def _highest(gain: Any, last: bool = False) -> tuple[Any, Ints]:
+    """Return the largest gain along the bins and the first (or last) bin with it."""
+    at = len(gain) - 1 - gain[::-1].argmax(axis=0) if last else gain.argmax(axis=0)
     return np.take_along_axis(gain, at[np.newaxis], 0)[0], at
 
 

@@ -150,9 +150,14 @@ class ExactSplits:
         self.min_samples_leaf = min_samples_leaf
         self.min_samples_split = max(min_samples_split, 2 * min_samples_leaf)
         self.max_features, self.rng = max_features, rng
+        # with features of their own, nodes cannot share one sorted order
+        self.presorted = columns.order is not None and max_features is None
         self.target = target
         self.x_row, self.tree = x_row, tree
         self.missing, self.single = missing, single
+        if self.presorted and (x_row is not None or tree is not None):
+            raise ValueError("Presorted columns hold every row of X once: x_row and tree "
+                             "need columns that are not presorted.")
 
     # What the grower calls
 
@@ -162,8 +167,9 @@ class ExactSplits:
             counts = np.array([self.n_rows])
         else:
             counts = np.bincount(self.tree)
-        order = self.columns.order
-        if order is None:
+        if self.presorted:
+            order = self.columns.order
+        else:
             order = np.arange(self.n_rows, dtype=np.intp)[np.newaxis]
         starts = np.cumsum(counts) - counts
         return OpenNodes(order, counts, np.add.reduceat(self.stats, starts, axis=1))
@@ -276,7 +282,7 @@ class ExactSplits:
     ) -> tuple[Ints, Ints, dict[int, Ints]]:
         """Return the rows sorted within the nodes, their sort keys, category ranks."""
         rows = nodes.order[0]
-        if self.columns.order is not None:
+        if self.presorted:
             order = nodes.order[feature[0]]
             return order, self.columns.rank[feature[0]].take(order), {}
         of_position = np.repeat(feature, nodes.counts)

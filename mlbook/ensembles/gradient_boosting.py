@@ -1,0 +1,532 @@
+"""Gradient boosting: gradient descent in which every step is a regression tree.
+
+The model is F(x) = F_0 + eta sum_t f_t(x). In round t a regression tree is fitted to the
+negative slopes of the loss at the current predictions, which are what a step downhill in
+function space would add at each training row; then every leaf takes the constant that
+lowers the loss most there (its line search), and the shrunken tree is added.
+
+Sources: Friedman (2001), with the logistic leaves by one Newton step as there; Friedman
+(2002) for the subsample. scikit-learn's GradientBoosting classes follow the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mlbook.base import Classifier, Estimator, Regressor
+from mlbook.ensembles.criteria import SquaredError
+from mlbook.ensembles.splits import Columns, ExactSplits
+from mlbook.ensembles.tree import Ints, Tree, grow
+from mlbook.validation import (
+    Floats,
+    check_choice,
+    check_integer,
+    check_number,
+    random_generator,
+)
+
+# Losses
+
+
+class Loss(Protocol):
+    """A loss of targets (n,) and predictions (n, k); w are the sample weights (n,)."""
+
+    def start(self, y: Floats, w: Floats) -> Floats:
+        """Return the constant prediction of least loss, shape (k,)."""
+
+    def value(self, y: Floats, F: Floats, w: Floats) -> float:
+        """Return the weighted mean loss."""
+
+    def negative_gradient(self, y: Floats, F: Floats) -> Floats:
+        """Return minus the slope of each row's loss, shape (n, k)."""
+
+    def leaf_values(
+        self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
+    ) -> Floats:
+        """Return what to add to column k in each leaf, shape (n_leaves,)."""
+
+
+class SquaredLoss:
+    """(y - F)^2 / 2: the negative slope is the residual, a leaf takes its mean."""
+
+    def start(self, y: Floats, w: Floats) -> Floats:
+        return np.array([np.average(y, weights=w)])
+
+    def value(self, y: Floats, F: Floats, w: Floats) -> float:
+        return float(np.average((y - F[:, 0]) ** 2, weights=w) / 2)
+
+    def negative_gradient(self, y: Floats, F: Floats) -> Floats:
+        return y[:, np.newaxis] - F
+
+    def leaf_values(
+        self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
+    ) -> Floats:
+        total = np.bincount(leaf, w * (y - F[:, 0]), n_leaves)
+        return _ratio(total, np.bincount(leaf, w, n_leaves))
+
+
+class AbsoluteLoss:
+    """abs(y - F): the negative slope is the residual's sign, a leaf takes its median."""
+
+    def start(self, y: Floats, w: Floats) -> Floats:
+        return medians(y, w, np.zeros(len(y), dtype=np.intp), 1)
+
+    def value(self, y: Floats, F: Floats, w: Floats) -> float:
+        return float(np.average(np.abs(y - F[:, 0]), weights=w))
+
+    def negative_gradient(self, y: Floats, F: Floats) -> Floats:
+        return np.sign(y[:, np.newaxis] - F)
+
+    def leaf_values(
+        self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
+    ) -> Floats:
+        return medians(y - F[:, 0], w, leaf, n_leaves)
+
+
+class LogisticLoss:
+    """log(1 + e^F) - y F for y in {0, 1}; a leaf takes one Newton step."""
+
+    def start(self, y: Floats, w: Floats) -> Floats:
+        share = np.average(y, weights=w)
+        return np.array([np.log(share / (1 - share))])
+
+    def value(self, y: Floats, F: Floats, w: Floats) -> float:
+        return float(np.average(np.logaddexp(0, F[:, 0]) - y * F[:, 0], weights=w))
+
+    def negative_gradient(self, y: Floats, F: Floats) -> Floats:
+        return y[:, np.newaxis] - sigmoid(F)
+
+    def leaf_values(
+        self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
+    ) -> Floats:
+        p = sigmoid(F[:, 0])
+        slope = np.bincount(leaf, w * (y - p), n_leaves)
+        return _ratio(slope, np.bincount(leaf, w * p * (1 - p), n_leaves))
+
+
+class ExponentialLoss:
+    """exp(-(2y - 1) F) for y in {0, 1}: AdaBoost's loss, at F = half the log odds."""
+
+    def start(self, y: Floats, w: Floats) -> Floats:
+        share = np.average(y, weights=w)
+        return np.array([np.log(share / (1 - share)) / 2])
+
+    def value(self, y: Floats, F: Floats, w: Floats) -> float:
+        return float(np.average(np.exp(-(2 * y - 1) * F[:, 0]), weights=w))
+
+    def negative_gradient(self, y: Floats, F: Floats) -> Floats:
+        sign = (2 * y - 1)[:, np.newaxis]
+        return sign * np.exp(-sign * F)
+
+    def leaf_values(
+        self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
+    ) -> Floats:
+        sign = 2 * y - 1
+        height = w * np.exp(-sign * F[:, 0])  # both the slope's size and the curvature
+        slope = np.bincount(leaf, sign * height, n_leaves)
+        return _ratio(slope, np.bincount(leaf, height, n_leaves))
+
+
+class MultinomialLoss:
+    """-log softmax(F)_y for y in {0, ..., K - 1}; one tree for each class and round.
+
+    The leaves take a Newton step that keeps only the diagonal of the curvature, scaled
+    by (K - 1) / K as in Friedman (2001).
+    """
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes = n_classes
+
+    def start(self, y: Floats, w: Floats) -> Floats:
+        logs = np.log(np.bincount(y.astype(np.intp), w, self.n_classes) / w.sum())
+        return logs - logs.mean()
+
+    def value(self, y: Floats, F: Floats, w: Floats) -> float:
+        chosen = F[np.arange(len(y)), y.astype(np.intp)]
+        return float(np.average(log_sum_exp(F) - chosen, weights=w))
+
+    def negative_gradient(self, y: Floats, F: Floats) -> Floats:
+        return (y[:, np.newaxis] == np.arange(self.n_classes)) - softmax(F)
+
+    def leaf_values(
+        self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
+    ) -> Floats:
+        p = softmax(F)[:, k]
+        slope = np.bincount(leaf, w * ((y == k) - p), n_leaves)
+        step = _ratio(slope, np.bincount(leaf, w * p * (1 - p), n_leaves))
+        return step * (self.n_classes - 1) / self.n_classes
+
+
+def sigmoid(F: Floats) -> Floats:
+    """Return 1 / (1 + e^-F) without overflow."""
+    return np.exp(-np.logaddexp(0, -F))
+
+
+def log_sum_exp(F: Floats) -> Floats:
+    """Return log sum_k e^F_k of each row of F, shape (n,), without overflow."""
+    highest = F.max(axis=1)
+    return highest + np.log(np.exp(F - highest[:, np.newaxis]).sum(axis=1))
+
+
+def softmax(F: Floats) -> Floats:
+    """Return e^F_k / sum_l e^F_l for each row of F, shape (n, K)."""
+    return np.exp(F - log_sum_exp(F)[:, np.newaxis])
+
+
+def medians(values: Floats, w: Floats, group: Ints, n_groups: int) -> Floats:
+    """Return the weighted median of each group, shape (n_groups,); 0 for an empty one.
+
+    Where the weight is halved between two values, it is their middle: a row of weight 2
+    counts as two rows.
+    """
+    order = np.lexsort((values, group))
+    values, w, group = values[order], w[order], group[order]
+    total = np.bincount(group, w, n_groups)
+    before = np.cumsum(total) - total
+    share = (np.cumsum(w) - before[group]) / total[group]
+    count = np.bincount(group, minlength=n_groups)
+    start = np.cumsum(count) - count
+    nearly = 1e-12  # running sums of weights meet one half only up to rounding
+    lower = start + np.bincount(group[share < 0.5 - nearly], minlength=n_groups)
+    upper = start + np.bincount(group[share <= 0.5 + nearly], minlength=n_groups)
+    last = np.maximum(start + count - 1, 0)
+    middle = values[np.minimum(lower, last)] / 2 + values[np.minimum(upper, last)] / 2
+    return np.where(total > 0, middle, 0.0)
+
+
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Return the quotient; 0 where the denominator has vanished."""
+    safe = np.abs(denominator) > 1e-150
+    return np.where(safe, numerator / np.where(safe, denominator, 1.0), 0.0)
+
+
+# Estimators
+
+
+class _GradientBoosting(Estimator):
+    """The descent, which the classifier and the regressor share."""
+
+    _losses: tuple[str, ...]
+
+    def __init__(
+        self,
+        loss: str,
+        n_estimators: int,
+        learning_rate: float,
+        max_depth: int | None,
+        subsample: float,
+        min_samples_split: int,
+        min_samples_leaf: int,
+        max_leaf_nodes: int | None,
+        n_iter_no_change: int | None,
+        validation_fraction: float,
+        tol: float,
+        random_state: Any,
+    ) -> None:
+        self.loss = loss
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.subsample = subsample
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.tol = tol
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        check_choice("loss", self.loss, self._losses)
+        check_integer("n_estimators", self.n_estimators, low=1)
+        check_number("learning_rate", self.learning_rate, low=0)
+        if self.max_depth is not None:
+            check_integer("max_depth", self.max_depth, low=1)
+        check_number("subsample", self.subsample, above=0, high=1)
+        check_integer("min_samples_split", self.min_samples_split, low=2)
+        check_integer("min_samples_leaf", self.min_samples_leaf, low=1)
+        if self.max_leaf_nodes is not None:
+            check_integer("max_leaf_nodes", self.max_leaf_nodes, low=2)
+        if self.n_iter_no_change is not None:
+            check_integer("n_iter_no_change", self.n_iter_no_change, low=1)
+        check_number("validation_fraction", self.validation_fraction, above=0, below=1)
+        check_number("tol", self.tol, low=0)
+
+    def _descend(self, X: Floats, y: Floats, w: Floats, loss: Loss) -> None:
+        """Fit ``n_estimators`` rounds, fewer where the validation loss stops falling."""
+        rng = random_generator(self.random_state)
+        held_out = None
+        if self.n_iter_no_change is not None:
+            X, y, w, held_out = self._hold_out(X, y, w, rng)
+        columns = Columns(X, presort=self.subsample == 1)
+        start = loss.start(y, w)
+        F = np.tile(start, (len(X), 1))
+        trees: list[list[tuple[Tree, Floats]]] = []
+        losses, watch = [], _Watch(self.n_iter_no_change, self.tol)
+        for _ in range(self.n_estimators):
+            trees.append(self._round(columns, y, w, F, loss, rng))
+            losses.append(loss.value(y, F, w))
+            if held_out is not None:
+                X_held, y_held, w_held, F_held = held_out(trees[-1], start)
+                if watch.has_stopped_falling(loss.value(y_held, F_held, w_held)):
+                    break
+        self.start_, self.trees_ = start, trees
+        self.train_score_ = np.array(losses)
+        self.n_estimators_ = len(trees)
+
+    def _round(
+        self, columns: Columns, y: Floats, w: Floats, F: Floats, loss: Loss,
+        rng: np.random.Generator,
+    ) -> list[tuple[Tree, Floats]]:
+        """Fit one tree for each column of F, all to the slopes at the same F; add them."""
+        rows = None
+        if self.subsample < 1:
+            size = max(1, int(self.subsample * len(y)))
+            rows = np.sort(rng.choice(len(y), size, replace=False))
+        before = F.copy()
+        downhill = loss.negative_gradient(y, before)
+        grown = []
+        for k in range(F.shape[1]):
+            tree, leaf = self._fit_tree(columns, downhill[:, k], w, rows)
+            used = slice(None) if rows is None else rows
+            values = loss.leaf_values(
+                y[used], before[used], k, w[used], leaf[used], tree.node_count
+            )
+            step = self.learning_rate * values
+            F[:, k] += step[leaf]
+            grown.append((tree, step))
+        return grown
+
+    def _fit_tree(
+        self, columns: Columns, target: Floats, w: Floats, rows: Ints | None
+    ) -> tuple[Tree, Ints]:
+        """Return a regression tree for the target and the leaf of every row of X."""
+        stats = np.stack([w, w * target])
+        if rows is not None:
+            stats, target = stats[:, rows], target[rows]
+        finder = ExactSplits(
+            columns, stats, SquaredError(), target=target, x_row=rows,
+            min_samples_split=self.min_samples_split,
+            min_samples_leaf=self.min_samples_leaf,
+        )
+        tree, leaf = grow(finder, self.max_depth, self.max_leaf_nodes)
+        return tree, leaf if rows is None else tree.apply(columns.X)
+
+    def _hold_out(
+        self, X: Floats, y: Floats, w: Floats, rng: np.random.Generator
+    ) -> Any:
+        """Return the rows to fit, and a function that follows the rest round by round."""
+        n_held = int(np.ceil(self.validation_fraction * len(X)))
+        if n_held >= len(X):
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction} leaves no row of "
+                f"{len(X)} to fit."
+            )
+        order = rng.permutation(len(X))
+        held, kept = order[:n_held], np.sort(order[n_held:])
+        if self._estimator_type == "classifier" and (
+            len(np.unique(y[kept])) < len(np.unique(y))
+        ):
+            raise ValueError(
+                "The rows that are fitted lack a class: lower validation_fraction."
+            )
+        state: dict[str, Floats] = {}
+
+        def follow(grown: list[tuple[Tree, Floats]], start: Floats) -> Any:
+            F = state.setdefault("F", np.tile(start, (n_held, 1)))
+            for k, (tree, step) in enumerate(grown):
+                F[:, k] += step[tree.apply(X[held])]
+            return X[held], y[held], w[held], F
+
+        return X[kept], y[kept], w[kept], follow
+
+    def _staged_scores(self, X: ArrayLike) -> Iterator[Floats]:
+        X = self._check_new_data(X)
+        F = np.tile(self.start_, (len(X), 1))
+        for grown in self.trees_:
+            for k, (tree, step) in enumerate(grown):
+                F[:, k] += step[tree.apply(X)]
+            yield F.copy()
+
+    def _scores(self, X: ArrayLike) -> Floats:
+        X = self._check_new_data(X)
+        F = np.tile(self.start_, (len(X), 1))
+        for grown in self.trees_:
+            for k, (tree, step) in enumerate(grown):
+                F[:, k] += step[tree.apply(X)]
+        return F
+
+
+class _Watch:
+    """Notices when a loss has not fallen by ``tol`` for ``patience`` rounds."""
+
+    def __init__(self, patience: int | None, tol: float) -> None:
+        self.patience, self.tol = patience, tol
+        self.recent: list[float] = []
+
+    def has_stopped_falling(self, value: float) -> bool:
+        recent = self.recent[-self.patience :]
+        self.recent.append(value)
+        if len(recent) < self.patience:
+            return False
+        return not any(value + self.tol < earlier for earlier in recent)
+
+
+class GradientBoostingRegressor(Regressor, _GradientBoosting):
+    """Gradient boosting of regression trees.
+
+    Parameters
+    ----------
+    loss : "squared_error" or "absolute_error"
+    n_estimators : int >= 1, rounds
+    learning_rate : float >= 0, the factor eta of every tree
+    max_depth : int >= 1 or None, of each tree
+    subsample : float in (0, 1], the share of the rows that each round draws
+    min_samples_split, min_samples_leaf, max_leaf_nodes : as in DecisionTreeRegressor
+    n_iter_no_change : int >= 1, optional; stop when the loss on held-out rows has not
+        fallen by ``tol`` for that many rounds. None: no row is held out
+    validation_fraction : float in (0, 1), the share of the rows held out
+    tol : float >= 0, in units of the loss
+    random_state : None, int or Generator, for ``subsample`` and the held-out rows
+
+    Attributes
+    ----------
+    start_ : ndarray of shape (1,), the constant F_0
+    trees_ : list of rounds, each a list of (tree, what its nodes add)
+    train_score_ : ndarray of shape (n_estimators_,), the mean training loss by round
+    n_estimators_ : int, rounds that were run
+    """
+
+    _losses = ("squared_error", "absolute_error")
+
+    def __init__(
+        self,
+        loss: str = "squared_error",
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        max_depth: int | None = 3,
+        subsample: float = 1.0,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_leaf_nodes: int | None = None,
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        tol: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            loss, n_estimators, learning_rate, max_depth, subsample, min_samples_split,
+            min_samples_leaf, max_leaf_nodes, n_iter_no_change, validation_fraction, tol,
+            random_state,
+        )
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> GradientBoostingRegressor:
+        """Fit to X of shape (n, d) and y of shape (n,).
+
+        Raises ValueError or TypeError for bad parameters and bad data.
+        """
+        self._check_parameters()
+        X, y, w = self._check_fit_data_and_target(X, y, sample_weight)
+        losses = {"squared_error": SquaredLoss, "absolute_error": AbsoluteLoss}
+        self._descend(X, y, w, losses[self.loss]())
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return F(x) for each row, of shape (m,), in units of y."""
+        return self._scores(X)[:, 0]
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[Floats]:
+        """Yield the prediction after each round, each of shape (m,)."""
+        return (F[:, 0] for F in self._staged_scores(X))
+
+
+class GradientBoostingClassifier(Classifier, _GradientBoosting):
+    """Gradient boosting of regression trees for class probabilities.
+
+    Parameters as those of ``GradientBoostingRegressor``; ``loss`` is "log_loss", or
+    "exponential" for two classes.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+    start_ : ndarray of shape (1,) for two classes, else (K,)
+    trees_, train_score_, n_estimators_ : as in ``GradientBoostingRegressor``
+    """
+
+    _losses = ("log_loss", "exponential")
+
+    def __init__(
+        self,
+        loss: str = "log_loss",
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        max_depth: int | None = 3,
+        subsample: float = 1.0,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_leaf_nodes: int | None = None,
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        tol: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            loss, n_estimators, learning_rate, max_depth, subsample, min_samples_split,
+            min_samples_leaf, max_leaf_nodes, n_iter_no_change, validation_fraction, tol,
+            random_state,
+        )
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> GradientBoostingClassifier:
+        """Fit to X of shape (n, d) and labels y of shape (n,), of two classes or more.
+
+        Raises ValueError or TypeError for bad parameters and bad data.
+        """
+        self._check_parameters()
+        X, y, w = self._check_fit_data_and_target(X, y, sample_weight)
+        n_classes = len(self.classes_)
+        if n_classes < 2:
+            raise ValueError(
+                f"y contains 1 class, {self.classes_[0]!r}: boosting needs at least two."
+            )
+        if self.loss == "exponential" and n_classes > 2:
+            raise ValueError(
+                f"loss='exponential' needs two classes, got {n_classes}: use 'log_loss'."
+            )
+        if self.loss == "exponential":
+            loss: Loss = ExponentialLoss()
+        else:
+            loss = LogisticLoss() if n_classes == 2 else MultinomialLoss(n_classes)
+        self._descend(X, y.astype(np.float64), w, loss)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Return F(x): shape (m,) for two classes, (m, K) for more, in log odds."""
+        F = self._scores(X)
+        return F[:, 0] if F.shape[1] == 1 else F
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the class probabilities, shape (m, K)."""
+        return self._probabilities(self._scores(X))
+
+    def staged_predict_proba(self, X: ArrayLike) -> Iterator[Floats]:
+        """Yield the probabilities after each round, each of shape (m, K)."""
+        return (self._probabilities(F) for F in self._staged_scores(X))
+
+    def _probabilities(self, F: Floats) -> Floats:
+        if F.shape[1] > 1:
+            return softmax(F)
+        p = sigmoid(F[:, 0] * (2 if self.loss == "exponential" else 1))
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class of the largest probability, shape (m,)."""
+        p = self.predict_proba(X)
+        return self.classes_[p.argmax(axis=1)]
