@@ -155,6 +155,9 @@ class ExactSplits:
         self.target = target
         self.x_row, self.tree = x_row, tree
         self.missing, self.single = missing, single
+        # Running sums of weighted and of repeated rows round differently: what differs
+        # by less than this share is a tie. The xgboost library compares what it has.
+        self.slack = 0.0 if single else 1e-11
         if self.presorted and (x_row is not None or tree is not None):
             raise ValueError("Presorted columns hold every row of X once: x_row and tree "
                              "need columns that are not presorted.")
@@ -269,7 +272,8 @@ class ExactSplits:
         order, key, tables = self._sorted(nodes, feature)
         scan, parent = self._scan(nodes, feature, order, key)
         gain = scan.gain.astype(np.float64) - parent
-        better = np.flatnonzero(gain > splits.gain[into])
+        least = splits.gain[into] + _allowance(scan.gain, self.slack)
+        better = np.flatnonzero(gain > least)
         if not len(better):
             return
         at = into[better]
@@ -326,7 +330,7 @@ class ExactSplits:
         parent = self.criterion.score(total) if parent is None else parent
         base = present if self.missing == "ignore" else total
         gain = self._gains(first, base, counts, n_first, total_rows, blocked)
-        best, position = best_in_segments(gain, starts, counts)
+        best, position = best_in_segments(gain, starts, counts, slack=self.slack)
         if has_missing.any() and self.missing == "learn":
             # The same cuts with the missing values on the first side. Both passes price
             # the nodes in which nothing is missing alike; the xgboost library makes this
@@ -337,7 +341,9 @@ class ExactSplits:
             away[ends] = True
             second[:, away] = 0.0  # behind the present values it would be negative
             gain = self._gains(second, total, counts, n_second, total_rows, away)
-            other, other_position = best_in_segments(gain, starts, counts, last=True)
+            other, other_position = best_in_segments(
+                gain, starts, counts, last=True, slack=self.slack
+            )
             turned = (other >= best) & (other > -np.inf)
             best = np.where(turned, other, best)
             position = np.where(turned, other_position, position)
@@ -487,14 +493,24 @@ def running_sums(
 
 
 def best_in_segments(
-    gain: NDArray[np.floating[Any]], starts: Ints, counts: Ints, last: bool = False
+    gain: NDArray[np.floating[Any]], starts: Ints, counts: Ints, last: bool = False,
+    slack: float = 0.0,
 ) -> tuple[NDArray[np.floating[Any]], Ints]:
-    """Return the largest gain of each segment and its first (or last) position."""
+    """Return the largest gain of each segment and its first (or last) position.
+
+    Gains that differ from the largest by a share of at most ``slack`` equal it.
+    """
     best = np.maximum.reduceat(gain, starts)
-    hits = np.flatnonzero(gain == np.repeat(best, counts))
+    least = best - _allowance(best, slack) if slack else best
+    hits = np.flatnonzero(gain >= np.repeat(least, counts))
     if last:
         return best, hits[np.searchsorted(hits, starts + counts) - 1]
     return best, hits[np.searchsorted(hits, starts)]
+
+
+def _allowance(gain: NDArray[np.floating[Any]], slack: float) -> Any:
+    """Return ``slack`` times the size of each gain; 0 where nothing can be cut."""
+    return slack * np.where(np.isfinite(gain), np.abs(gain), 0.0)
 
 
 def sort_within(node: Ints, key: NDArray[np.integer[Any]]) -> Ints:
