@@ -30,11 +30,28 @@ from mlbook.validation import Floats, as_float, check_integer, check_number
 CANCELLATION = 1e-6
 # exponents that are sums of terms of this size keep nine digits
 LARGEST_EXPONENT = 1e6
-PAIRS_AT_ONCE = 2**16  # differences of points held in memory at once
+NUMBERS_AT_ONCE = 2**18  # entries of points to be subtracted held in memory at once
 
 
-def squared_distances(X: Floats, Z: Floats) -> Floats:
+def squared_distances(X: ArrayLike, Z: ArrayLike | None = None) -> Floats:
     """Squared Euclidean distances of all pairs, shape (n, m), never negative.
+
+    X has shape (n, d) and Z (m, d), in the same units; Z is X by default. Raises
+    ValueError for arrays that are not 2-D, are empty, differ in their columns, or hold
+    NaN or infinity, and if the squares overflow.
+    """
+    X, Z = _two_sets(X, Z)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = _squared_distances(X, Z)
+    if not np.isfinite(squares).all():
+        raise ValueError(
+            "squared distances overflow on these points: scale the features."
+        )
+    return squares
+
+
+def _squared_distances(X: Floats, Z: Floats) -> Floats:
+    """The same for arrays that have been checked; what overflows is inf or NaN.
 
     Expanded as |x|^2 - 2 x'z + |z|^2 around the mean of ``Z``. The expansion loses the
     digits that the norms have beyond the distances. Centring makes the norms small, and
@@ -48,11 +65,12 @@ def squared_distances(X: Floats, Z: Floats) -> Floats:
     squares += norms[:, None]
     squares += np.einsum("ij,ij->i", Z_from_centre, Z_from_centre)
     # |z| is at most |x| plus the distance, so the norm of x alone tells
-    n_rows = max(1, PAIRS_AT_ONCE // len(Z))
+    n_rows = max(1, NUMBERS_AT_ONCE // Z.size)
     for start in range(0, len(X), n_rows):
         block = slice(start, start + n_rows)
         i, j = np.nonzero(squares[block] < CANCELLATION * norms[block, None])
-        difference = X[start + i] - Z[j]
+        difference = X[start + i]
+        difference -= Z[j]
         squares[start + i, j] = np.einsum("ij,ij->i", difference, difference)
     return squares
 
@@ -65,18 +83,11 @@ class Kernel(Parameters):
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Floats:
         """Return the matrix k(x_i, z_j) of shape (n, m); Z is X by default.
 
-        Raises ValueError for arrays that are not 2-D, differ in their columns, or hold
-        NaN or infinity, and if the values overflow.
+        Raises ValueError for arrays that are not 2-D, are empty, differ in their
+        columns, or hold NaN or infinity, and if the values overflow.
         """
         self.check_parameters()
-        same = Z is None
-        X = _points(X, "X")
-        Z = X if same else _points(Z, "Z")
-        if X.shape[1] != Z.shape[1]:
-            raise ValueError(
-                f"X has {X.shape[1]} features and Z has {Z.shape[1]}: points must have "
-                "the same number."
-            )
+        X, Z = _two_sets(X, Z)
         with np.errstate(over="ignore", invalid="ignore"):
             return self._finite(self._pairs(X, Z))
 
@@ -89,27 +100,35 @@ class Kernel(Parameters):
     def rows(self, X: ArrayLike) -> Callable[[int], Floats]:
         """Return a function of i that computes row i of the matrix of all pairs.
 
-        What the rows have in common is prepared once. The values may differ from
-        those of a call by rounding.
+        A negative i counts from the last point. What the rows have in common is
+        prepared once, for the points and parameters of this moment: later changes to
+        ``X`` or to the kernel do not reach the rows. Values may differ from those of a
+        call by rounding: in a Gaussian row by up to about 1e-9 of themselves. Raises
+        as a call does; a row that overflows raises when it is computed.
         """
-        self.check_parameters()
+        kernel, points = check_kernel(self), _points(X, "X").copy()
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._rows(_points(X, "X"))
+            compute = kernel._rows(points)
+
+        def row(i: int) -> Floats:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return kernel._finite(compute(i))
+
+        return row
 
     def check_parameters(self) -> None:
         """Raise ValueError for a parameter outside its range."""
 
     def _finite(self, values: Floats) -> Floats:
         if not np.isfinite(values).all():
-            raise ValueError(f"{self} overflows on these points: scale the features.")
+            raise ValueError(
+                f"{self} overflows on these points: scale the features or lower the "
+                "degree, coef0 or constants."
+            )
         return values
 
     def _rows(self, X: Floats) -> Callable[[int], Floats]:
-        def row(i: int) -> Floats:
-            with np.errstate(over="ignore", invalid="ignore"):
-                return self._finite(self._pairs(X[i : i + 1], X)[0])
-
-        return row
+        return lambda i: self._pairs(X[[i]], X)[0]
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
         raise NotImplementedError
@@ -173,16 +192,18 @@ class Polynomial(Kernel):
         self.coef0 = coef0
 
     def check_parameters(self) -> None:
-        check_integer("degree", self.degree, low=1)
+        degree = check_integer("degree", self.degree, low=1)
+        check_number("degree", degree)  # a whole number may be too large for a float
         check_number("gamma", self.gamma, above=0)
         check_number("coef0", self.coef0, low=0)
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
-        return (self.gamma * (X @ Z.T) + self.coef0) ** self.degree
+        gamma, coef0 = float(self.gamma), float(self.coef0)
+        return (gamma * (X @ Z.T) + coef0) ** float(self.degree)
 
     def _diagonal(self, X: Floats) -> Floats:
-        squares = np.einsum("ij,ij->i", X, X)
-        return (self.gamma * squares + self.coef0) ** self.degree
+        gamma, coef0 = float(self.gamma), float(self.coef0)
+        return (gamma * np.einsum("ij,ij->i", X, X) + coef0) ** float(self.degree)
 
 
 class Gaussian(Kernel):
@@ -195,20 +216,21 @@ class Gaussian(Kernel):
         check_number("gamma", self.gamma, above=0)
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
-        exponent = squared_distances(X, Z)
-        exponent *= -self.gamma
+        exponent = _squared_distances(X, Z)
+        exponent *= -float(self.gamma)  # as a NumPy integer it would wrap around
         return np.exp(exponent, out=exponent)
 
     def _rows(self, X: Floats) -> Callable[[int], Floats]:
         # -gamma |x - z|^2 = (x, 1, -gamma |x|^2) . (2 gamma z, -gamma |z|^2, 1): one
         # product gives the exponent, which rounding can lift a little above 0
+        gamma = float(self.gamma)
         centred = X - np.median(X, axis=0)  # far points do not move a median far
-        squares = -self.gamma * np.einsum("ij,ij->i", centred, centred)
+        squares = -gamma * np.einsum("ij,ij->i", centred, centred)
         if squares.min() < -LARGEST_EXPONENT:
             return super()._rows(X)
         ones = np.ones(len(X))
         left = np.column_stack([centred, ones, squares])
-        right = np.vstack([2 * self.gamma * centred.T, squares, ones])
+        right = np.vstack([2 * (gamma * centred.T), squares, ones])
 
         def row(i: int) -> Floats:
             exponent = left[i] @ right
@@ -233,7 +255,7 @@ class Laplacian(Kernel):
         distance = np.zeros((len(X), len(Z)))
         for k in range(X.shape[1]):  # a feature at a time keeps the memory at n x m
             distance += np.abs(X[:, k, None] - Z[:, k])
-        distance *= -self.gamma
+        distance *= -float(self.gamma)
         return np.exp(distance, out=distance)
 
     def _diagonal(self, X: Floats) -> Floats:
@@ -252,10 +274,11 @@ class Sigmoid(Kernel):
         check_number("coef0", self.coef0)
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
-        return np.tanh(self.gamma * (X @ Z.T) + self.coef0)
+        return np.tanh(float(self.gamma) * (X @ Z.T) + float(self.coef0))
 
     def _diagonal(self, X: Floats) -> Floats:
-        return np.tanh(self.gamma * np.einsum("ij,ij->i", X, X) + self.coef0)
+        squares = np.einsum("ij,ij->i", X, X)
+        return np.tanh(float(self.gamma) * squares + float(self.coef0))
 
 
 class _Pair(Kernel):
@@ -278,6 +301,10 @@ class Sum(_Pair):
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
         return self.left._pairs(X, Z) + self.right._pairs(X, Z)
 
+    def _rows(self, X: Floats) -> Callable[[int], Floats]:
+        left, right = self.left._rows(X), self.right._rows(X)
+        return lambda i: left(i) + right(i)
+
     def _diagonal(self, X: Floats) -> Floats:
         return self.left._diagonal(X) + self.right._diagonal(X)
 
@@ -287,6 +314,10 @@ class Product(_Pair):
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
         return self.left._pairs(X, Z) * self.right._pairs(X, Z)
+
+    def _rows(self, X: Floats) -> Callable[[int], Floats]:
+        left, right = self.left._rows(X), self.right._rows(X)
+        return lambda i: left(i) * right(i)
 
     def _diagonal(self, X: Floats) -> Floats:
         return self.left._diagonal(X) * self.right._diagonal(X)
@@ -298,15 +329,31 @@ def squared_feature_distances(
     """Squared distances of the feature vectors of all pairs; Z is X by default.
 
     Entry (i, j) of the matrix of shape (n, m) is |phi(x_i) - phi(z_j)|^2 = k(x_i, x_i)
-    - 2 k(x_i, z_j) + k(z_j, z_j). For a kernel that is not positive semi-definite there
-    is no phi, and an entry can be negative. Raises as a call of the kernel does.
+    - 2 k(x_i, z_j) + k(z_j, z_j), in the units of the kernel's values. Rounding moves
+    it by about eps (k(x_i, x_i) + k(z_j, z_j)), eps = 2.2e-16, and some times as much
+    for a high degree or many features: for points near each other an entry can come
+    out a little below zero. Without ``Z`` the diagonal is exactly 0. For a kernel that
+    is not positive semi-definite there is no phi, and an entry can be far below zero.
+    Raises TypeError for what is no kernel, else as a call does.
     """
+    _check_is_kernel(kernel)
+    same = Z is None
+    X, Z = _two_sets(X, Z)
     own = kernel.diagonal(X)
-    return own[:, None] - 2 * kernel(X, Z) + (own if Z is None else kernel.diagonal(Z))
+    other = own if same else kernel.diagonal(Z)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = own[:, None] - 2 * kernel(X, Z) + other
+    if same:
+        np.fill_diagonal(squares, 0.0)
+    return kernel._finite(squares)
 
 
 def gram(kernel: Kernel, X: ArrayLike) -> Floats:
-    """Return the Gram matrix k(x_i, x_j), shape (n, n), exactly symmetric."""
+    """Return the Gram matrix k(x_i, x_j), shape (n, n), exactly symmetric.
+
+    Raises TypeError for what is no kernel, else as a call does.
+    """
+    _check_is_kernel(kernel)
     half = kernel(X) / 2
     return half + half.T
 
@@ -317,14 +364,18 @@ def is_positive_semidefinite(K: ArrayLike, tolerance: float = 1e-10) -> bool:
     ``tolerance`` is relative to the largest absolute eigenvalue: a Gram matrix of rank
     r < n has eigenvalues that are 0 on paper and a little off in floating point.
     Raises ValueError if ``K`` is not square or not symmetric, and for a tolerance that
-    is not between 0 and 1.
+    is not between 0 and 1, TypeError for one that is no number.
     """
-    if not 0 <= tolerance < 1:
-        raise ValueError(f"tolerance must lie in [0, 1), got {tolerance!r}.")
+    tolerance = check_number("tolerance", tolerance, low=0, below=1)
+    shape = np.shape(K)
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
+        raise ValueError(
+            "K must be a square matrix such as gram(kernel, X), got a "
+            f"{type(K).__name__} of shape {shape}."
+        )
     K = as_float(K, "K")
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or K.size == 0:
-        raise ValueError(f"K must be a square matrix, got shape {K.shape}.")
-    if not np.allclose(K, K.T, rtol=1e-10, atol=1e-12 * np.abs(K).max(initial=0)):
+    K = K / (np.abs(K).max() or 1.0)  # or the eigenvalues of large entries overflow
+    if not np.allclose(K, K.T, rtol=1e-10, atol=1e-12):
         raise ValueError("K must be symmetric.")
     eigenvalues = np.linalg.eigvalsh(K)
     return bool(eigenvalues[0] >= -tolerance * np.abs(eigenvalues).max())
@@ -336,20 +387,24 @@ def check_kernel(kernel: Any) -> Kernel:
     A copy, so that a fitted model does not change with its estimator's parameters.
     Raises TypeError for anything else and ValueError for parameters out of range.
     """
+    _check_is_kernel(kernel)
+    kernel.check_parameters()
+    return copy.deepcopy(kernel)
+
+
+def _check_is_kernel(kernel: Any) -> None:
     if not isinstance(kernel, Kernel):
         raise TypeError(
             f"kernel must be a kernel object such as Gaussian(gamma=1.0), got "
             f"{kernel!r}."
         )
-    kernel.check_parameters()
-    return copy.deepcopy(kernel)
 
 
 def _as_kernel(value: Any) -> Kernel:
     if isinstance(value, Kernel):
         return value
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        return Constant(float(value))
+        return Constant(check_number("a number combined with a kernel", value))
     raise TypeError(f"cannot combine a kernel with {value!r}: expected a kernel or a "
                     "number >= 0.")
 
@@ -360,6 +415,19 @@ def _points(values: ArrayLike, name: str) -> Floats:
         raise ValueError(
             f"{name} must be 2-D, one point a row, got shape {points.shape}."
         )
-    if len(points) == 0:
-        raise ValueError(f"{name} holds no points: its shape is {points.shape}.")
+    for size, what in zip(points.shape, ("points", "features")):
+        if size == 0:
+            raise ValueError(f"{name} holds no {what}: its shape is {points.shape}.")
     return points
+
+
+def _two_sets(X: ArrayLike, Z: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Return both sets of points, of equal width; Z is X if it is None."""
+    X = _points(X, "X")
+    Z = X if Z is None else _points(Z, "Z")
+    if X.shape[1] != Z.shape[1]:
+        raise ValueError(
+            f"X has {X.shape[1]} features and Z has {Z.shape[1]}: points must have "
+            "the same number."
+        )
+    return X, Z

@@ -337,9 +337,8 @@ MUTANTS = [
     Mutant(
         "SMO that skips a pair whose curvature is zero",
         SMO,
-        "step = _move(alpha, y, upper, i, j, (V[i] - V[j]) * steepness[j])",
-        "step = _move(alpha, y, upper, i, j, (V[i] - V[j]) * steepness[j]\n"
-        "                     * (steepness[j] < 1 / MIN_CURVATURE))",
+        "if steepness[j] != STEEPEST else math.inf",
+        "if steepness[j] != STEEPEST else 0.0",
         IN_SOFT_MARGIN
         + "test_equal_points_with_opposite_labels_both_reach_the_edge",
     ),
@@ -369,21 +368,21 @@ MUTANTS = [
     Mutant(
         "a Gaussian kernel with the sign of gamma flipped",
         KERNEL_FUNCTIONS,
-        "exponent *= -self.gamma",
+        "exponent *= -float(self.gamma)",
         "exponent *= self.gamma",
         IN_KERNEL_FUNCTIONS + "test_as_scikit_learn[gaussian]",
     ),
     Mutant(
         "a Gaussian kernel of the distance instead of its square",
         KERNEL_FUNCTIONS,
-        "exponent = squared_distances(X, Z)",
+        "exponent = _squared_distances(X, Z)",
         "exponent = np.sqrt(squared_distances(X, Z))",
         IN_KERNEL_FUNCTIONS + "test_gaussian_is_its_series",
     ),
     Mutant(
         "a polynomial kernel whose gamma multiplies the constant too",
         KERNEL_FUNCTIONS,
-        "return (self.gamma * (X @ Z.T) + self.coef0) ** self.degree",
+        "return (gamma * (X @ Z.T) + coef0) ** float(self.degree)",
         "return (self.gamma * (X @ Z.T + self.coef0)) ** self.degree",
         IN_KERNEL_FUNCTIONS + "test_polynomial_is_the_inner_product_of_its_features",
     ),
