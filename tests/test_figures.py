@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from mlbook import figures
+from mlbook.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 @pytest.fixture(autouse=True)
@@ -108,3 +109,60 @@ assert "matplotlib.pyplot" not in sys.modules, "pyplot was imported"
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def grown(n_leaves, regression=False):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = X[:, 0] + np.sin(3 * X[:, 1])
+    if regression:
+        return DecisionTreeRegressor(max_leaf_nodes=n_leaves).fit(X, y)
+    words = np.array(["early", "in time", "late"])[np.digitize(y, [-0.5, 0.8])]
+    return DecisionTreeClassifier(max_leaf_nodes=n_leaves, min_samples_leaf=5).fit(
+        X, words)
+
+
+@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize(("layout", "n_leaves", "size"), [
+    ("down", 6, (7.0, 3.8)), ("down", 3, (3.5, 2.4)), ("outline", 8, (3.5, 3.6)),
+    ("outline", 12, (7.0, 5.2))])
+def test_the_boxes_of_a_tree_lie_apart_and_inside(layout, n_leaves, size, regression):
+    model = grown(n_leaves, regression)
+    figure, ax = plt.subplots(figsize=size)
+    figures.plot_tree(model, ax, ["length", "width"], layout=layout)
+    figure.canvas.draw()
+    boxes = {text.get_gid(): text.get_bbox_patch().get_window_extent()
+             for text in ax.texts if text.get_gid()}
+    assert len(boxes) == model.tree_.node_count == 2 * n_leaves - 1
+    for first, second in combinations(boxes.values(), 2):
+        assert not first.overlaps(second)
+    width, height = figure.canvas.get_width_height()
+    for box in boxes.values():
+        assert 0 <= box.x0 and box.x1 <= width and 0 <= box.y0 and box.y1 <= height
+    assert min(text.get_fontsize() for text in ax.texts) >= 9
+
+
+@pytest.mark.parametrize("layout", ["down", "outline"])
+def test_the_boxes_of_a_tree_say_what_its_nodes_do(layout):
+    model = DecisionTreeClassifier().fit([[0.0, 5], [1, 5], [4, 5]], ["a", "a", "b"])
+    _, ax = plt.subplots()
+    figures.plot_tree(model, ax, ["length", "width"], layout=layout)
+    between = {"down": "\n", "outline": ",  "}[layout]
+    said = {text.get_gid(): text.get_text() for text in ax.texts if text.get_gid()}
+    assert said == {"node 0": f"length \u2264 2.50{between}n = 3",
+                    "node 1": f"a{between}n = 2", "node 2": f"b{between}n = 1"}
+    places = {text.get_gid(): text.get_position() for text in ax.texts}
+    if layout == "down":  # yes to the left
+        assert places["node 1"][0] < places["node 0"][0] < places["node 2"][0]
+        answers = [text for text in ax.texts if not text.get_gid()]
+        assert [text.get_text() for text in answers] == ["yes", "no"]
+        assert answers[0].get_position()[0] < answers[1].get_position()[0]
+    else:  # yes first
+        assert places["node 0"][1] > places["node 1"][1] > places["node 2"][1]
+
+
+def test_a_tree_is_drawn_only_when_fitted_and_in_a_known_layout():
+    _, ax = plt.subplots()
+    with pytest.raises(ValueError, match="layout must be one of 'down', 'outline'"):
+        figures.plot_tree(grown(3), ax, layout="up")
+    with pytest.raises(ValueError, match="not fitted yet"):
+        figures.plot_tree(DecisionTreeClassifier(), ax)
