@@ -27,7 +27,7 @@ def test_table():
         "| a | b |\n| --- | --- |\n| 1 | 2 |")
 
 
-@pytest.mark.parametrize("name", ["svc"])
+@pytest.mark.parametrize("name", ["adaboost", "svc"])
 def test_benchmark_runs_at_a_small_size(name):
     command = [sys.executable, "-m", f"benchmarks.{name}", "--sizes", "60",
                "--repeats", "1"]

@@ -1,0 +1,577 @@
+"""Stumps held to brute force, AdaBoost to scikit-learn round by round and its bounds."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from sklearn import datasets
+from sklearn.ensemble import AdaBoostClassifier as Library
+from sklearn.tree import DecisionTreeClassifier
+
+from mlbook.ensembles import adaboost
+from mlbook.ensembles.adaboost import (
+    AdaBoostClassifier, DecisionStump, Stump, StumpSplits, TwoClassGini, as_stump,
+    error_bound, exponential_loss, fit_stump, loss_factor, row_weights, vote_weight,
+    weighted_error)
+from mlbook.ensembles.criteria import Gini, Misclassification
+from mlbook.ensembles.splits import Columns, ExactSplits
+from mlbook.ensembles.tree import grow
+
+CRITERIA = ["error", "gini"]
+
+
+def noisy(n=300, d=6, n_classes=2, seed=0):
+    """Data that are exact in float32, to which scikit-learn's trees round."""
+    X, y = datasets.make_classification(
+        n, d, n_informative=d - 1, n_redundant=0, n_classes=n_classes, flip_y=0.15,
+        random_state=seed)
+    return X.astype(np.float32).astype(float), y
+
+
+def tied(n=40, d=3, n_classes=2, seed=0):
+    """Whole numbers from a small range, so that nearly all values occur often."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (n, d)).astype(float)
+    y = (X[:, 0] + rng.integers(0, 4, n)).astype(int) % n_classes
+    y[:n_classes] = np.arange(n_classes)
+    return X, y, rng.integers(1, 5, n).astype(float)
+
+
+def library(n_estimators=100, **arguments):
+    stump = DecisionTreeClassifier(max_depth=1)
+    return Library(stump, n_estimators=n_estimators, random_state=0, **arguments)
+
+
+def says(model, X):
+    """What every stump says about every row, as classes 0, 1, ..., (rounds, n)."""
+    return np.array([stump.predict(X) for stump in model.estimators_])
+
+
+def margins(model, X, y):
+    """The margin of every row after 0, 1, ... rounds, (rounds + 1, n)."""
+    right = np.where(says(model, X) == np.searchsorted(model.classes_, y), 1, -1)
+    steps = model.estimator_weights_[:, np.newaxis] * right
+    return np.vstack([np.zeros(len(X)), np.cumsum(steps, axis=0)])
+
+
+def weights(model, X, y, start=None):
+    """The row weights before every round and after the last, (rounds + 1, n)."""
+    start = np.ones(len(X)) if start is None else start
+    return np.array([row_weights(start, m) for m in margins(model, X, y)])
+
+
+# Against scikit-learn
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("rate", [1.0, 0.5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gini_stumps_are_scikit_learns_round_by_round(n_classes, rate, weighted):
+    X, y = noisy(400, 8, n_classes)
+    weight = np.random.default_rng(1).uniform(0.5, 2, 400) if weighted else None
+    ours = AdaBoostClassifier(100, learning_rate=rate).fit(X, y, weight)
+    theirs = library(learning_rate=rate).fit(X, y, weight)
+    assert len(ours.estimators_) == len(theirs.estimators_) == 100
+    for stump, tree in zip(ours.estimators_, theirs.estimators_, strict=True):
+        assert stump.feature == tree.tree_.feature[0]
+        assert stump.threshold == tree.tree_.threshold[0]
+        assert [stump.left, stump.right] == tree.tree_.value[1:, 0].argmax(1).tolist()
+    # scikit-learn multiplies only the wrong rows: its weights are twice the alpha here
+    np.testing.assert_allclose(2 * ours.estimator_weights_, theirs.estimator_weights_,
+                               rtol=1e-10)
+    np.testing.assert_allclose(ours.estimator_errors_, theirs.estimator_errors_,
+                               rtol=1e-10)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    score = ours.decision_function(X) / ours.estimator_weights_.sum()
+    expected = theirs.decision_function(X)
+    if n_classes == 2:
+        np.testing.assert_allclose(2 * score, expected, atol=1e-10)
+    else:  # -1/(K - 1) for each vote that a class did not get
+        scaled = (n_classes * score - 1) / (n_classes - 1)
+        np.testing.assert_allclose(scaled, expected, atol=1e-10)
+
+
+def test_one_gini_stump_is_scikit_learns():
+    for seed in range(5):
+        X, y = noisy(150, 4, 3, seed)
+        weight = np.random.default_rng(seed).uniform(0, 2, len(y))
+        ours = DecisionStump("gini").fit(X, y, weight)
+        theirs = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y, weight)
+        assert ours.stump_.feature == theirs.tree_.feature[0]
+        assert ours.stump_.threshold == theirs.tree_.threshold[0]
+        np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X),
+                                   rtol=1e-12)
+        np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+# Against brute force
+
+
+def all_stumps(X, n_classes):
+    """Every stump there is, in the order in which ties are decided."""
+    for f in range(X.shape[1]):
+        values = np.unique(X[:, f])
+        for low, high in zip(values, values[1:]):
+            for left, right in product(range(n_classes), repeat=2):
+                yield Stump(f, (low + high) / 2, left, right)
+
+
+def gini_impurity(y, weight, n_classes):
+    share = np.array([weight[y == k].sum() for k in range(n_classes)])
+    return weight.sum() * (1 - ((share / weight.sum()) ** 2).sum())
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("seed", range(8))
+def test_error_stump_is_the_best_of_all(n_classes, seed):
+    X, y, weight = tied(n_classes=n_classes, seed=seed)
+    stumps = list(all_stumps(X, n_classes))
+    wrong = np.array([weight[stump.predict(X) != y].sum() for stump in stumps])
+    found = DecisionStump("error").fit(X, y, weight)
+    assert weight[found.predict(X) != y].sum() == wrong.min()
+    best = stumps[int(wrong.argmin())]  # whole weights: their sums are exact
+    assert (found.stump_.feature, found.stump_.threshold) == (best.feature,
+                                                              best.threshold)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("seed", range(8))
+def test_gini_stump_is_the_best_of_all(n_classes, seed):
+    X, y, weight = tied(n_classes=n_classes, seed=seed)
+    cuts = {(s.feature, s.threshold): X[:, s.feature] <= s.threshold
+            for s in all_stumps(X, 1)}
+    impurity = np.array([
+        sum(gini_impurity(y[side], weight[side], n_classes) for side in (left, ~left))
+        for left in cuts.values()])
+    first = int((impurity <= impurity.min() + 1e-9).argmax())
+    found = DecisionStump("gini").fit(X, y, weight)
+    cut = found.stump_.feature, found.stump_.threshold
+    assert cut == list(cuts)[first]
+    left = cuts[cut]
+    for side, says in ((left, found.stump_.left), (~left, found.stump_.right)):
+        share = [weight[side & (y == k)].sum() for k in range(n_classes)]
+        assert says == np.argmax(share)
+
+
+@pytest.mark.parametrize("criterion", [Gini(), TwoClassGini(), Misclassification()])
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_finder_is_the_shared_one(criterion, ties):
+    for seed in range(10):
+        X, y, weight = tied(60, 4, seed=seed)
+        if not ties:
+            X = np.random.default_rng(seed).normal(size=X.shape)
+        stats = np.eye(2)[:, y] * weight
+        shared, leaf = grow(ExactSplits(Columns(X), stats, criterion), max_depth=1)
+        tree, own_leaf = fit_stump(
+            StumpSplits(Columns(X, presort=True), y, 2, criterion), weight)
+        assert tree.feature[0] == shared.feature[0]
+        assert tree.threshold[0] == shared.threshold[0]
+        assert tree.gain[0] == pytest.approx(shared.gain[0], rel=1e-9)
+        np.testing.assert_array_equal(own_leaf, leaf)
+        np.testing.assert_array_equal(tree.sums, shared.sums)
+        np.testing.assert_array_equal(tree.count, shared.count)
+
+
+def test_two_class_gini_is_minus_twice_the_total_impurity():
+    sums = np.random.default_rng(0).uniform(0, 3, (2, 50))
+    sums[:, 0] = 0.0
+    np.testing.assert_allclose(TwoClassGini().score(sums),
+                               Gini().score(sums) - sums.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(TwoClassGini().score(sums),
+                               -sums.sum(axis=0) * Gini().impurity(sums), atol=1e-12)
+
+
+# Blocks are a matter of speed
+
+
+@pytest.mark.parametrize("block", [1, 100, 250])
+def test_blocks_change_nothing(block, monkeypatch):
+    X, y = noisy(100, 7, 3)
+    whole = AdaBoostClassifier(20).fit(X, y)
+    monkeypatch.setattr(adaboost, "BLOCK", block)
+    assert AdaBoostClassifier(20).fit(X, y).estimators_ == whole.estimators_
+
+
+# Flipped, mirrored and tied
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_exchanged_classes_flip_every_stump(criterion):
+    X, y = noisy(120, 4)
+    model = AdaBoostClassifier(20, criterion).fit(X, y)
+    flipped = AdaBoostClassifier(20, criterion).fit(X, 1 - y)
+    for stump, other in zip(model.estimators_, flipped.estimators_, strict=True):
+        assert (other.feature, other.threshold) == (stump.feature, stump.threshold)
+        assert (other.left, other.right) == (1 - stump.left, 1 - stump.right)
+    np.testing.assert_allclose(flipped.decision_function(X), -model.decision_function(X),
+                               rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_a_mirrored_feature_gives_a_mirrored_stump(criterion):
+    """In one feature with one best cut, and with most values tied."""
+    x = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3], dtype=float)
+    y = np.array([0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 1])
+    for flip in (y, 1 - y):
+        stump = DecisionStump(criterion).fit(x[:, np.newaxis], flip)
+        mirror = DecisionStump(criterion).fit(-x[:, np.newaxis], flip)
+        assert stump.stump_.threshold == 1.5 and mirror.stump_.threshold == -1.5
+        np.testing.assert_array_equal(stump.predict(x[:, np.newaxis]),
+                                      mirror.predict(-x[:, np.newaxis]))
+        assert (stump.predict(x[:, np.newaxis]) != flip).sum() == 2
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_equal_values_are_never_parted(criterion):
+    """The best of all orders of tied rows is no stump: only cuts between values are."""
+    x = np.array([1, 1, 1, 1, 2, 2.0])
+    y = np.array([0, 0, 1, 1, 1, 0])
+    stump = DecisionStump(criterion).fit(x[:, np.newaxis], y)
+    assert stump.stump_.threshold == 1.5
+    assert (stump.predict(x[:, np.newaxis]) != y).sum() == 3
+    neighbours = np.array([[1.0], [np.nextafter(1.0, 2)]])
+    close = DecisionStump(criterion).fit(neighbours, [0, 1])
+    assert close.stump_.threshold == 1.0
+    np.testing.assert_array_equal(close.predict(neighbours), [0, 1])
+
+
+def test_gains_that_differ_by_rounding_are_equal():
+    """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1: a repeated column must not win by that."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=80), rng.integers(0, 2, 80)
+    X = np.column_stack([x, -x])  # the same cuts, summed from the other end
+    for seed in range(30):
+        weight = np.random.default_rng(seed).uniform(size=80)
+        for criterion in CRITERIA:
+            assert DecisionStump(criterion).fit(X, y, weight).stump_.feature == 0
+
+
+# The weights
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_last_stump_is_left_no_better_than_guessing(criterion, n_classes):
+    X, y = noisy(200, 5, n_classes)
+    start = np.random.default_rng(0).uniform(0.5, 2, 200)
+    model = AdaBoostClassifier(40, criterion).fit(X, y, start)
+    after = weights(model, X, y, start)
+    np.testing.assert_allclose(after.sum(axis=1), 1, rtol=1e-12)
+    wrong = says(model, X) != y
+    before = np.where(wrong, after[:-1], 0).sum(axis=1)
+    np.testing.assert_allclose(before, model.estimator_errors_, rtol=1e-9)
+    left_over = np.where(wrong, after[1:], 0).sum(axis=1)
+    np.testing.assert_allclose(left_over, 1 - 1 / n_classes, rtol=1e-9)
+
+
+def test_weights_are_those_of_the_recursion():
+    """Every round multiplies by the factor or divides by it, and then normalises."""
+    X, y = noisy(150, 4)
+    model = AdaBoostClassifier(30, "error").fit(X, y)
+    u = np.full(150, 1 / 150)
+    for stump, error in zip(model.estimators_, model.estimator_errors_, strict=True):
+        wrong = stump.predict(X) != y
+        assert u[wrong].sum() == pytest.approx(error, rel=1e-9)
+        factor = np.sqrt((1 - error) / error)
+        u = np.where(wrong, u * factor, u / factor)
+        u /= u.sum()
+    np.testing.assert_allclose(weights(model, X, y)[-1], u, rtol=1e-9)
+
+
+def test_row_weights_neither_overflow_nor_vanish():
+    start = np.array([1.0, 2.0, 1.0])
+    np.testing.assert_array_equal(row_weights(start, np.zeros(3)), start / 4)
+    np.testing.assert_allclose(row_weights(start, np.array([-2000.0, -2000.0, 2000.0])),
+                               [1 / 3, 2 / 3, 0])
+
+
+@pytest.mark.parametrize("error", [0.01, 0.2, 0.5, 0.8])
+def test_alpha_is_the_minimum(error):
+    found = minimize_scalar(lambda a: loss_factor(error, a), bounds=(-4, 4),
+                            method="bounded", options={"xatol": 1e-10})
+    assert vote_weight(error) == pytest.approx(found.x, abs=1e-6)
+    assert loss_factor(error, vote_weight(error)) == pytest.approx(
+        2 * np.sqrt(error * (1 - error)))
+    assert loss_factor(error, 2 * vote_weight(error)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_alpha_of_guessing_is_zero(n_classes):
+    assert vote_weight(1 - 1 / n_classes, n_classes) == pytest.approx(0, abs=1e-12)
+    assert vote_weight(0.3, n_classes) > vote_weight(0.31, n_classes)
+
+
+def test_alpha_at_the_ends_is_finite():
+    assert vote_weight(0.0) == pytest.approx(-0.5 * np.log(np.finfo(float).eps))
+    assert vote_weight(1.0) == pytest.approx(-vote_weight(0.0), rel=1e-3)
+
+
+def test_weighted_error_by_hand():
+    wrong = np.array([True, False, True])
+    assert weighted_error(np.array([1.0, 2.0, 5.0]), wrong) == 0.75
+
+
+# The exponential loss
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("rate", [1.0, 0.3])
+def test_loss_factors_and_bounds(criterion, rate):
+    X, y = noisy(250, 5)
+    start = np.random.default_rng(2).uniform(0.5, 2, 250)
+    model = AdaBoostClassifier(60, criterion, learning_rate=rate).fit(X, y, start)
+    m = margins(model, X, y)[1:]
+    loss = np.array([exponential_loss(row, start) for row in m])
+    factors = [loss_factor(error, alpha) for error, alpha in zip(
+        model.estimator_errors_, model.estimator_weights_, strict=True)]
+    np.testing.assert_allclose(loss, np.cumprod(factors), rtol=1e-9)
+    share = (start * (m <= 0)).sum(axis=1) / start.sum()
+    assert (share <= loss * (1 + 1e-12)).all()
+    np.testing.assert_allclose(m[-1] * (2 * y - 1), model.decision_function(X),
+                               atol=1e-9)
+    if rate == 1.0:
+        np.testing.assert_allclose(error_bound(model.estimator_errors_), loss, rtol=1e-9)
+        edge = 0.5 - model.estimator_errors_
+        assert (loss <= np.exp(-2 * np.cumsum(edge**2)) * (1 + 1e-12)).all()
+
+
+def test_error_stumps_lower_the_loss_most():
+    """No stump with any vote does better than the one that was taken."""
+    X, y, _ = tied(30, 3, seed=4)
+    sign = 2 * y - 1
+    model = AdaBoostClassifier(6, "error").fit(X, y)
+    stumps = list(all_stumps(X, 2))
+    for before, after in zip(margins(model, X, y), margins(model, X, y)[1:]):
+        best = min(
+            minimize_scalar(lambda a, h=2 * s.predict(X) - 1: exponential_loss(
+                before + a * sign * h)).fun
+            for s in stumps)
+        assert exponential_loss(after) == pytest.approx(best, rel=1e-7)
+
+
+def test_samme_is_stagewise_on_zhus_coding():
+    """Weights exp(-y'f/K) of vectors 1 and -1/(K-1), with Zhu's own step."""
+    K = 4
+    X, y = noisy(200, 6, K)
+    model = AdaBoostClassifier(25).fit(X, y)
+    code = (K * np.eye(K) - 1) / (K - 1)
+    f = np.zeros((200, K))
+    for spoken, error in zip(says(model, X), model.estimator_errors_, strict=True):
+        step = (K - 1) ** 2 / K * (np.log((1 - error) / error) + np.log(K - 1))
+        f += step * code[spoken]
+    expected = np.exp(-(code[y] * f).sum(axis=1) / K)
+    np.testing.assert_allclose(weights(model, X, y)[-1], expected / expected.sum(),
+                               rtol=1e-9)
+    p = np.exp(f / (K - 1))
+    np.testing.assert_allclose(model.predict_proba(X), p / p.sum(axis=1, keepdims=True),
+                               rtol=1e-9)
+
+
+def test_probabilities_are_twice_the_vote_on_the_scale_of_log_odds():
+    X, y = noisy(150, 4)
+    model = AdaBoostClassifier(10).fit(X, y)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(np.log(p[:, 1] / p[:, 0]), 2 * model.decision_function(X),
+                               rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+
+
+# By hand
+
+
+def test_seven_points_by_hand():
+    """Errors 1/7, 1/6 and 1/5, so odds 6, 5 and 4; together the stumps make no error."""
+    x = np.arange(1.0, 8.0)[:, np.newaxis]
+    y = np.array([1, 1, -1, -1, 1, -1, -1])
+    model = AdaBoostClassifier(3, "error").fit(x, y)
+    assert model.estimators_ == [
+        Stump(0, 2.5, 1, 0), Stump(0, 5.5, 1, 0), Stump(0, 4.5, 0, 1)]
+    np.testing.assert_allclose(model.estimator_errors_, [1 / 7, 1 / 6, 1 / 5])
+    np.testing.assert_allclose(np.exp(2 * model.estimator_weights_), [6, 5, 4])
+    u = weights(model, x, y)
+    np.testing.assert_allclose(u[1] * 12, [1, 1, 1, 1, 6, 1, 1])
+    np.testing.assert_allclose(u[2] * 20, [1, 1, 5, 5, 6, 1, 1])
+    odds = np.exp(2 * model.decision_function(x))
+    np.testing.assert_allclose(odds, [7.5, 7.5, 5 / 24, 5 / 24, 10 / 3, 2 / 15, 2 / 15])
+    np.testing.assert_array_equal(model.predict(x), y)
+    np.testing.assert_allclose(error_bound(model.estimator_errors_)[-1],
+                               16 * np.sqrt(30) / 210)
+
+
+# Hard inputs
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_a_perfect_first_stump_ends_training(criterion):
+    X = np.array([[0.0, 5.0], [1.0, 3.0], [2.0, 5.0], [3.0, 3.0]])
+    y = np.array(["a", "a", "b", "b"])
+    model = AdaBoostClassifier(50, criterion).fit(X, y)
+    assert len(model.estimators_) == 1
+    assert model.estimator_errors_.tolist() == [0.0]
+    assert np.isfinite(model.estimator_weights_).all()
+    np.testing.assert_array_equal(model.predict(X), y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("resample", [False, True])
+def test_no_better_than_guessing_is_refused(criterion, resample):
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    for X in (corners, np.ones((4, 2))):
+        model = AdaBoostClassifier(criterion=criterion, resample=resample,
+                                   random_state=0)
+        with pytest.raises(ValueError, match="does better than guessing a class"):
+            model.fit(X, [0, 1, 1, 0])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_boosting_stops_when_guessing_is_all_that_is_left(n_classes):
+    """One constant column: the majority, then weights under which nothing helps."""
+    y = np.array([0] * 6 + list(range(n_classes)))
+    X = np.ones((len(y), 1))
+    model = AdaBoostClassifier(50).fit(X, y)
+    assert model.estimators_[0] == Stump(0, np.inf, 0, 0)
+    if n_classes == 2:
+        assert len(model.estimators_) == 1
+        theirs = library(50).fit(X, y)
+        assert model.estimator_errors_[0] == pytest.approx(theirs.estimator_errors_[0])
+    assert set(model.predict(X)) == {0}
+    assert (model.estimator_errors_ < 1 - 1 / n_classes).all()
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_one_class(criterion):
+    X = np.random.default_rng(0).normal(size=(5, 2))
+    for cls in (AdaBoostClassifier, DecisionStump):
+        model = cls(criterion=criterion).fit(X, ["only"] * 5)
+        assert set(model.predict(X)) == {"only"}
+        np.testing.assert_array_equal(model.predict_proba(X), np.ones((5, 1)))
+    boosted = AdaBoostClassifier(criterion=criterion).fit(X, ["only"] * 5)
+    assert len(boosted.estimators_) == 1 and boosted.decision_function(X).shape == (5, 1)
+
+
+def test_one_row():
+    model = AdaBoostClassifier().fit([[3.0]], [1])
+    assert model.predict([[0.0], [9.0]]).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_many_rounds_on_contradicting_rows(criterion):
+    """The same x with both labels: no stump can be right about both, for ever."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(20, 2)), 2, axis=0)
+    y = np.tile([0, 1], 20)
+    y[1:20:2] = 0
+    with np.errstate(all="raise", under="ignore"):
+        model = AdaBoostClassifier(2000, criterion).fit(X, y)
+        final = weights(model, X, y)[-1]
+    assert len(model.estimators_) == 2000
+    assert np.isfinite(model.decision_function(X)).all() and (final >= 0).all()
+    assert (model.estimator_errors_ < 0.5).all()
+    assert (model.predict(X) != y).sum() >= 10  # one of each contradicting pair
+
+
+def test_a_row_whose_weight_has_vanished_comes_back():
+    """Its weight is below the smallest float, but its margin is still known."""
+    margin = np.array([0.0, 800.0])
+    assert row_weights(np.ones(2), margin)[1] == 0
+    assert row_weights(np.ones(2), margin - np.array([0.0, 799.0]))[1] > 0.2
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_scale_of_the_weights_does_not_matter(n_classes):
+    X, y, weight = tied(60, 3, n_classes, seed=2)
+    one = AdaBoostClassifier(15, "error").fit(X, y, weight)
+    other = AdaBoostClassifier(15, "error").fit(X, y, weight * 1e-8)
+    assert one.estimators_ == other.estimators_
+    np.testing.assert_allclose(one.estimator_weights_, other.estimator_weights_,
+                               rtol=1e-9)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_weights_are_repeated_rows(criterion):
+    X, y, weight = tied(50, 4, seed=6)
+    counts = weight.astype(int) - 1
+    kept = AdaBoostClassifier(25, criterion).fit(X, y, counts)
+    repeated = AdaBoostClassifier(25, criterion).fit(
+        np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assert kept.estimators_ == repeated.estimators_
+    np.testing.assert_allclose(kept.estimator_weights_, repeated.estimator_weights_,
+                               rtol=1e-9)
+
+
+# Stages, samples and parameters
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_stage_is_a_shorter_training(n_classes):
+    X, y = noisy(100, 4, n_classes)
+    long = AdaBoostClassifier(12).fit(X, y)
+    stages = list(long.staged_decision_function(X))
+    assert len(stages) == 12
+    for rounds in (1, 5, 12):
+        short = AdaBoostClassifier(rounds).fit(X, y)
+        np.testing.assert_array_equal(stages[rounds - 1], short.decision_function(X))
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_a_resampled_round_is_a_stump_on_the_drawn_rows(criterion):
+    """No threshold lies beside a row that was not drawn."""
+    X, y = noisy(60, 4)
+    for seed in range(10):
+        model = AdaBoostClassifier(1, criterion, resample=True, random_state=seed)
+        model.fit(X, y)
+        drawn = np.random.default_rng(seed).multinomial(60, np.full(60, 1 / 60))
+        alone = DecisionStump(criterion).fit(np.repeat(X, drawn, axis=0),
+                                             np.repeat(y, drawn))
+        assert model.estimators_[0] == alone.stump_
+        # but its error is the one on the weighted rows
+        assert model.estimator_errors_[0] == pytest.approx(
+            np.mean(alone.predict(X) != y))
+
+
+def test_resampling_draws_in_proportion_to_the_weights():
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(size=40)
+    draws = np.array([adaboost._draw(weight, rng) for _ in range(4000)])
+    assert (draws.sum(axis=1) == 40).all()
+    p = weight / weight.sum()
+    error = np.sqrt(40 * p * (1 - p) / 4000)
+    assert (np.abs(draws.mean(axis=0) - 40 * p) < 5 * error).all()
+
+
+def test_resampling_keeps_the_equations():
+    X, y = noisy(200, 5)
+    model = AdaBoostClassifier(30, resample=True, random_state=1).fit(X, y)
+    assert len(model.estimators_) == 30
+    loss = [exponential_loss(m) for m in margins(model, X, y)[1:]]
+    np.testing.assert_allclose(loss, error_bound(model.estimator_errors_), rtol=1e-9)
+    other = AdaBoostClassifier(30, resample=True, random_state=2).fit(X, y)
+    assert other.estimators_ != model.estimators_
+
+
+def test_the_stump_of_a_tree():
+    X, y, weight = tied(30, 2)
+    stump = DecisionStump().fit(X, y, weight)
+    shares = stump.predict_proba(X)
+    left = X[:, stump.stump_.feature] <= stump.stump_.threshold
+    expected = [weight[left & (y == k)].sum() / weight[left].sum() for k in range(2)]
+    np.testing.assert_allclose(shares[left], np.tile(expected, (left.sum(), 1)))
+    assert as_stump(stump.tree_) == stump.stump_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"n_estimators": 0}, ValueError, "n_estimators must be >= 1"),
+        ({"n_estimators": 2.5}, TypeError, "n_estimators must be a whole number"),
+        ({"criterion": "entropy"}, ValueError, "criterion must be one of 'error', 'gin"),
+        ({"learning_rate": 0.0}, ValueError, "learning_rate must be finite and > 0"),
+        ({"resample": "yes"}, TypeError, "resample must be True or False"),
+        ({"resample": True, "random_state": -1}, ValueError, "random_state must be"),
+    ],
+)
+def test_bad_parameters(parameters, error, message):
+    with pytest.raises(error, match=message):
+        AdaBoostClassifier(**parameters).fit([[0.0], [1.0]], [0, 1])
