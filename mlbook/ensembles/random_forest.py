@@ -1,0 +1,711 @@
+"""Random forests: many trees, each with random rows and features of its own.
+
+Tree b of B is grown on a bootstrap sample, n rows drawn with replacement, and every node
+of it looks for its split among a few columns only, drawn anew. The forest answers with
+the mean of its trees: class shares for a classifier, numbers for a regressor. A row that
+tree b did not draw is *out of bag* for it, and the mean over such trees alone is a
+prediction of that row by a forest that has never seen it.
+
+A bootstrap sample is stored as the number of times that each row was drawn, and these
+counts are the weights of the rows while the tree grows. Many trees grow at once, level
+by level. Where the trees differ from scikit-learn's: X stays float64 (there float32).
+
+Sources: Breiman (2001); Hastie, Tibshirani and Friedman (2009), chapter 15.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mlbook.base import Classifier, Estimator, Regressor
+from mlbook.ensembles.criteria import Criterion, Entropy, Gini, SquaredError
+from mlbook.ensembles.splits import Columns, ExactSplits
+from mlbook.ensembles.tree import Ints, Tree, grow
+from mlbook.validation import (
+    Floats,
+    as_float,
+    as_vector,
+    check_choice,
+    check_integer,
+    check_number,
+    check_sample_weight,
+    positive_rows,
+    random_generator,
+)
+
+SUMS_AT_ONCE = 50_000  # of all trees that grow together: their arrays stay in the cache
+ROWS_OF_A_BLOCK = 5_000  # of new data that go through the trees together
+FEATURES_IN_A_PROJECTION = 3  # Breiman's L
+
+
+@dataclass(frozen=True)
+class ForestTree:
+    """One tree of a forest; trees that grew together share their arrays.
+
+    Attributes
+    ----------
+    tree : Tree
+    root : int, the tree's own root in ``tree``
+    value : ndarray of shape (nodes, K), what a row that ends in a node is told; K = 1
+        for a regression
+    """
+
+    tree: Tree
+    root: int
+    value: Floats
+
+    def predict(self, X: Floats) -> Floats:
+        """Return the value of each row's leaf, shape (n, K)."""
+        return next(tree_predictions([self], X))
+
+
+def tree_predictions(
+    trees: Sequence[ForestTree], X: Floats, rows: Sequence[Ints] | None = None
+) -> Iterator[Floats]:
+    """Yield what each tree says about its rows of X (None: all), shape (rows, K)."""
+    X = np.ascontiguousarray(X)
+    if rows is None:
+        rows = [np.arange(len(X))] * len(trees)
+    pairs = zip(trees, rows, strict=True)
+    for _, group in itertools.groupby(pairs, key=lambda pair: id(pair[0].tree)):
+        members, theirs = zip(*group, strict=True)
+        sizes = [len(row) for row in theirs]
+        start = np.repeat([member.root for member in members], sizes)
+        leaf = leaves(members[0].tree, X, np.concatenate(theirs), start)
+        yield from np.split(members[0].value[leaf], np.cumsum(sizes)[:-1])
+
+
+def leaves(tree: Tree, X: Floats, rows: Ints, nodes: Ints) -> Ints:
+    """Return the leaf that X[rows] reach from ``nodes``, each from its own."""
+    leaf = nodes.copy()
+    place = np.arange(len(rows))
+    while True:
+        inside = tree.feature.take(nodes) >= 0
+        place, rows, nodes = place[inside], rows[inside], nodes[inside]
+        if not len(place):
+            return leaf
+        left = tree.goes_left(X, rows, nodes)
+        nodes = np.where(left, tree.left.take(nodes), tree.right.take(nodes))
+        leaf[place] = nodes
+
+
+@dataclass(frozen=True)
+class PermutationImportance:
+    """How much the out-of-bag loss grows when one feature is shuffled.
+
+    Attributes
+    ----------
+    importances : ndarray of shape (d, n_repeats), in units of the loss
+    importances_mean, importances_std : ndarrays of shape (d,), over the repeats; the
+        spread is that of the shuffling alone, not that of new data or a new forest
+    """
+
+    importances: Floats
+
+    @property
+    def importances_mean(self) -> Floats:
+        return self.importances.mean(axis=1)
+
+    @property
+    def importances_std(self) -> Floats:
+        return self.importances.std(axis=1)
+
+
+# What the chapter derives, each as one function
+
+
+def out_of_bag_average(
+    predictions: Iterable[ArrayLike], rows: Iterable[Ints], n: int
+) -> tuple[Floats, Ints]:
+    """Return each row's mean over the trees that did not see it, and their number.
+
+    Parameters
+    ----------
+    predictions : B arrays of shape (rows, K), one for each tree
+    rows : B arrays of row numbers, those that tree b did not see
+    n : number of rows
+
+    Returns
+    -------
+    mean : ndarray of shape (n, K); NaN for a row that every tree saw
+    count : ndarray of shape (n,), how many trees did not see the row
+    """
+    total: Any = 0.0
+    count = np.zeros(n, dtype=np.intp)
+    for values, outside in zip(predictions, rows, strict=True):
+        values = np.asarray(values, dtype=float)
+        if np.ndim(total) == 0:
+            total = np.zeros((n, values.shape[1]))
+        total[outside] += values
+        count[outside] += 1
+    nobody = (count == 0)[:, np.newaxis]
+    return np.where(nobody, np.nan, total / np.maximum(count, 1)[:, np.newaxis]), count
+
+
+def permutation_increases(
+    loss: Callable[[Floats], float], X: Floats, orders: Sequence[Ints]
+) -> Floats:
+    """Return by how much the loss grows when one column of X is put into other orders.
+
+    Parameters
+    ----------
+    loss : maps a data matrix of shape (n, d) to the mean loss of a model; the targets
+        stay where they are
+    X : ndarray of shape (n, d)
+    orders : permutations of 0, ..., n - 1; row i gets the value of row order[i]
+
+    Returns
+    -------
+    ndarray of shape (d, len(orders))
+    """
+    before = loss(X)
+    increases = np.empty((X.shape[1], len(orders)))
+    for feature in range(X.shape[1]):
+        shuffled = X.copy()
+        for k, order in enumerate(orders):
+            shuffled[:, feature] = X[order, feature]
+            increases[feature, k] = loss(shuffled) - before
+    return increases
+
+
+def shared_and_own_variance(predictions: ArrayLike) -> tuple[Floats, Floats]:
+    """Split the variance of a tree into what the trees of a forest share and the rest.
+
+    Trees of one forest have grown on the same training set, each with dice of its own.
+    The variance over both, s^2, is the variance of the expected tree of a training set,
+    rho s^2, plus the mean variance of the trees around it, (1 - rho) s^2.
+
+    Parameters
+    ----------
+    predictions : array of shape (R, B, m), R >= 2 training sets, B >= 2 trees on each,
+        at the same m points
+
+    Returns
+    -------
+    shared, own : ndarrays of shape (m,), unbiased estimates of rho s^2, which may come
+        out below 0, and of (1 - rho) s^2
+    """
+    predictions = as_float(predictions, "predictions")
+    if predictions.ndim != 3 or min(predictions.shape[:2]) < 2:
+        raise ValueError(
+            "predictions must have the shape (training sets, trees, points) with at "
+            f"least two of the first two, got {predictions.shape}."
+        )
+    own = predictions.var(axis=1, ddof=1).mean(axis=0)
+    forests = predictions.mean(axis=1)
+    return forests.var(axis=0, ddof=1) - own / predictions.shape[1], own
+
+
+# Growing
+
+
+def bootstrap_counts(seed: int, n: int, chance: Floats | None = None) -> Ints:
+    """Return how often each of n rows is drawn in n draws, shape (n,).
+
+    ``chance``, shape (n,), holds the probabilities of the rows; None: all alike.
+    """
+    rng = np.random.default_rng(seed)
+    if chance is None:
+        drawn = rng.integers(0, n, size=n)
+    else:
+        drawn = rng.choice(n, size=n, p=chance)
+    return np.bincount(drawn, minlength=n)
+
+
+def grow_trees(
+    columns: Columns,
+    target: NDArray[Any],
+    weights: Floats,
+    criterion: Criterion,
+    n_classes: int | None = None,
+    *,
+    max_depth: int | None = None,
+    **options: Any,
+) -> list[ForestTree]:
+    """Grow one tree for each row of ``weights``, all at once.
+
+    Parameters
+    ----------
+    columns : Columns, of n rows
+    target : ndarray of shape (n,), classes 0, 1, ... or numbers
+    weights : ndarray of shape (B, n), of the rows in each tree; 0 keeps a row out
+    criterion : Criterion
+    n_classes : int; None for a regression
+    max_depth : int, optional
+    options : of ``ExactSplits``
+    """
+    tree_number, row = np.nonzero(weights)
+    weight = weights[tree_number, row].astype(float)
+    centre = 0.0
+    if n_classes is None:
+        # the score squares a sum: far from 0 it would cancel
+        centre = np.average(target, weights=weights.sum(axis=0))
+        stats = np.stack([weight, weight * (target[row] - centre)])
+    else:
+        stats = np.zeros((n_classes, len(row)))
+        stats[target[row], np.arange(len(row))] = weight
+    finder = ExactSplits(
+        columns, stats, criterion, target=target[row], x_row=row, tree=tree_number,
+        **options,
+    )
+    tree, _ = grow(finder, max_depth=max_depth)
+    if n_classes is None:
+        value = (centre + tree.sums[1] / tree.sums[0])[:, np.newaxis]
+    else:
+        value = (tree.sums / tree.sums.sum(axis=0)).T
+    return [ForestTree(tree, root, value) for root in range(len(weights))]
+
+
+def impurity_shares(trees: Sequence[ForestTree], n_columns: int) -> Floats:
+    """Return each column's share of a tree's impurity decrease, shape (B, n_columns).
+
+    A tree without a split, or without a gain, has shares of 0.
+    """
+    shares = np.zeros((len(trees), n_columns))
+    done: dict[int, Ints] = {}
+    for b, member in enumerate(trees):
+        tree = member.tree
+        if id(tree) not in done:
+            done[id(tree)] = _root_of_each_node(tree)
+        inner = np.flatnonzero((done[id(tree)] == member.root) & ~tree.is_leaf)
+        gain = np.maximum(tree.gain[inner], 0.0)
+        if gain.sum() > 0:
+            shares[b] = np.bincount(tree.feature[inner], gain, n_columns) / gain.sum()
+    return shares
+
+
+def _root_of_each_node(tree: Tree) -> Ints:
+    root = np.arange(tree.node_count)
+    for depth in range(1, int(tree.depth.max()) + 1):  # parents before their children
+        level = np.flatnonzero(tree.depth == depth)
+        root[level] = root[tree.parent[level]]
+    return root
+
+
+# The estimators
+
+
+class _Forest(Estimator):
+    """What both forests share."""
+
+    criterion: str
+    n_estimators: int
+    max_depth: int | None
+    min_samples_split: int
+    min_samples_leaf: int
+    max_features: str | int | float | None
+    bootstrap: bool
+    oob_score: bool
+    n_projections: int
+    random_state: Any
+    _criteria: dict[str, type]
+    _n_classes: int | None
+
+    def _fit(self, X: Floats, target: NDArray[Any], weight: Floats) -> None:
+        n, d = X.shape
+        B = check_integer("n_estimators", self.n_estimators, low=1)
+        criterion = self._criteria[
+            check_choice("criterion", self.criterion, list(self._criteria))]()
+        bootstrap = check_bool("bootstrap", self.bootstrap)
+        if check_bool("oob_score", self.oob_score) and not bootstrap:
+            raise ValueError("oob_score=True needs bootstrap=True: without it no row is "
+                             "out of bag.")
+        for name in ("oob_score_", "oob_count_", "oob_decision_function_",
+                     "oob_prediction_"):
+            vars(self).pop(name, None)
+        rng = random_generator(self.random_state)
+        self.projections_ = self._draw_projections(X, rng)
+        options = self._growth_options(d + len(self.projections_))
+        self._seeds = [int(seed) for seed in rng.integers(0, 2**31 - 1, size=B)]
+        self._chance = None if (weight == weight[0]).all() else weight / weight.sum()
+        self._n_rows, self._bootstrapped = n, bootstrap
+        self._training_set = fingerprint(X, target, weight)
+        columns = Columns(self._with_projections(X))
+        at_once = SUMS_AT_ONCE // (n * (self._n_classes or 2)) + 1
+        self.trees_: list[ForestTree] = []
+        for first in range(0, B, at_once):
+            numbers = range(first, min(first + at_once, B))
+            weights = np.array([self._counts(b) for b in numbers]) if bootstrap \
+                else np.broadcast_to(weight, (len(numbers), n))
+            self.trees_ += grow_trees(columns, target, weights, criterion,
+                                      self._n_classes, rng=rng, **options)
+        self.feature_importances_ = self._impurity_importances(X)
+        if self.oob_score:
+            self._score_out_of_bag(X, target, weight)
+
+    def _growth_options(self, n_columns: int) -> dict[str, Any]:
+        depth = self.max_depth
+        return {
+            "max_depth": None if depth is None
+            else check_integer("max_depth", depth, low=1),
+            "min_samples_split": check_integer(
+                "min_samples_split", self.min_samples_split, low=2),
+            "min_samples_leaf": check_integer(
+                "min_samples_leaf", self.min_samples_leaf, low=1),
+            "max_features": columns_per_node(self.max_features, n_columns),
+        }
+
+    # Random linear combinations
+
+    def _draw_projections(self, X: Floats, rng: np.random.Generator) -> Floats:
+        """Return coefficients of shape (n_projections, d), drawn once for the forest."""
+        n_projections = check_integer("n_projections", self.n_projections, low=0)
+        d = X.shape[1]
+        coefficients = np.zeros((n_projections, d))
+        spread = X.std(axis=0) if n_projections else np.ones(d)
+        spread[spread == 0] = 1.0
+        for row in coefficients:
+            chosen = rng.choice(d, min(FEATURES_IN_A_PROJECTION, d), replace=False)
+            row[chosen] = rng.uniform(-1, 1, size=len(chosen)) / spread[chosen]
+        return coefficients
+
+    def _with_projections(self, X: Floats) -> Floats:
+        if not len(self.projections_):
+            return X
+        combined = np.empty((len(X), len(self.projections_)))
+        for column, coefficients in zip(combined.T, self.projections_, strict=True):
+            # term by term: a matrix product may round a row by who stands beside it
+            used = np.flatnonzero(coefficients)
+            column[:] = sum(coefficients[f] * X[:, f] for f in used)
+        return np.hstack([X, combined])
+
+    def _impurity_importances(self, X: Floats) -> Floats:
+        """Return the mean shares of the features, shape (d,), with sum 1 (or all 0).
+
+        What a linear combination has gained is handed on to its features in proportion
+        to |coefficient| times standard deviation.
+        """
+        d = X.shape[1]
+        shares = impurity_shares(self.trees_, d + len(self.projections_))
+        if len(self.projections_):
+            part = np.abs(self.projections_) * X.std(axis=0)
+            part /= np.maximum(part.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+            shares = shares[:, :d] + shares[:, d:] @ part
+        mean = shares[shares.any(axis=1)].sum(axis=0)
+        return mean / mean.sum() if mean.any() else mean
+
+    # Averages over trees
+
+    def _average(self, X: Floats) -> Floats:
+        """Return the mean of all trees, shape (n, K)."""
+        X = self._with_projections(X)
+        blocks = range(0, len(X), ROWS_OF_A_BLOCK)
+        parts = (X[first : first + ROWS_OF_A_BLOCK] for first in blocks)
+        total = [sum(tree_predictions(self.trees_, part)) for part in parts]
+        return np.concatenate(total) / len(self.trees_)
+
+    def _counts(self, b: int) -> Ints:
+        return bootstrap_counts(self._seeds[b], self._n_rows, self._chance)
+
+    def out_of_bag_rows(self) -> list[Ints]:
+        """Return for each tree the training rows (of positive weight) it did not see."""
+        self._check_is_fitted()
+        if not self._bootstrapped:
+            raise ValueError("Without bootstrap=True no row is out of bag.")
+        return [np.flatnonzero(self._counts(b) == 0) for b in range(len(self.trees_))]
+
+    def _out_of_bag(self, X: Floats, rows: Sequence[Ints]) -> tuple[Floats, Ints]:
+        """Return out-of-bag predictions, shape (n, K), and how many trees made each.
+
+        ``rows`` are the rows of the training data that tree b did not see.
+        """
+        predictions = tree_predictions(self.trees_, self._with_projections(X), rows)
+        return out_of_bag_average(predictions, rows, len(X))
+
+    def _score_out_of_bag(self, X: Floats, target: NDArray[Any], weight: Floats) -> None:
+        prediction, self.oob_count_ = self._out_of_bag(X, self.out_of_bag_rows())
+        seen = self.oob_count_ == 0
+        if seen.any():
+            warnings.warn(
+                f"{seen.sum()} of {len(seen)} rows were drawn by every tree: their "
+                "out-of-bag predictions are NaN and left out of oob_score_. Use more "
+                "trees.", UserWarning, stacklevel=4)
+        self._store_out_of_bag(prediction)
+        self.oob_score_ = math.nan
+        if not seen.all():
+            self.oob_score_ = self._oob_score(
+                prediction[~seen], target[~seen], weight[~seen])
+
+    def _oob_loss(self, target: NDArray[Any], weight: Floats) -> Callable[..., float]:
+        """Return the mean out-of-bag loss as a function of the data matrix.
+
+        Raises ValueError if there is no such row.
+        """
+        rows = self.out_of_bag_rows()
+        if not any(map(len, rows)):
+            raise ValueError("Every tree saw every row: none is out of bag.")
+
+        def loss(X: Floats) -> float:
+            prediction, count = self._out_of_bag(X, rows)
+            there = count > 0
+            losses = self._losses(prediction[there], target[there])
+            return float(np.average(losses, weights=weight[there]))
+
+        return loss
+
+    def permutation_importance(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        n_repeats: int = 5,
+        random_state: Any = None,
+    ) -> PermutationImportance:
+        """Shuffle one feature at a time and see how the out-of-bag loss grows.
+
+        Each row is predicted by the trees that did not see it, with another row's value
+        in the shuffled column. One shuffle serves all trees, and the k-th of each
+        feature is the same. Linear combinations are formed anew from it.
+
+        Parameters
+        ----------
+        X, y, sample_weight : the training data, exactly as ``fit`` was given them
+        n_repeats : int >= 1, shuffles of each feature
+        random_state : int, Generator or None
+
+        Returns
+        -------
+        PermutationImportance, in units of the loss: error rate, or squared units of y
+
+        Raises
+        ------
+        ValueError
+            If the data are not those of ``fit``, or ``fit`` drew no bootstrap samples,
+            or every tree saw every row.
+        """
+        X = self._check_new_data(X)
+        n_repeats = check_integer("n_repeats", n_repeats, low=1)
+        rng = random_generator(random_state)
+        weight = check_sample_weight(sample_weight, len(X))
+        y = as_vector(y)
+        if len(y) != len(X):
+            raise ValueError("Found input variables with inconsistent numbers of "
+                             f"samples: [{len(X)}, {len(y)}]")
+        X, y, weight = positive_rows(weight, X, y, weight)
+        target = self._encode(y)
+        if fingerprint(X, target, weight) != self._training_set:
+            raise ValueError("These are not the training data: which rows are out of "
+                             "bag is known for the data of fit alone.")
+        orders = [rng.permutation(len(X)) for _ in range(n_repeats)]
+        loss = self._oob_loss(target, weight)
+        return PermutationImportance(permutation_increases(loss, X, orders))
+
+    # What a classifier and a regressor do each in their own way
+
+    def _encode(self, y: NDArray[Any]) -> NDArray[Any]:
+        raise NotImplementedError
+
+    def _losses(self, prediction: Floats, target: NDArray[Any]) -> Floats:
+        raise NotImplementedError
+
+    def _oob_score(
+        self, prediction: Floats, target: NDArray[Any], weight: Floats
+    ) -> float:
+        raise NotImplementedError
+
+    def _store_out_of_bag(self, prediction: Floats) -> None:
+        raise NotImplementedError
+
+
+class RandomForestClassifier(_Forest, Classifier):
+    """The mean class shares of many randomised trees.
+
+    Parameters
+    ----------
+    n_estimators : int >= 1, number of trees
+    criterion : "gini" or "entropy"
+    max_depth : int >= 1 or None, no limit
+    min_samples_split, min_samples_leaf : int, least number of different rows in a node
+        that is split, and in a leaf
+    max_features : columns that each node draws and looks at (more only while none of
+        them can be cut): "sqrt", a number, a fraction in (0, 1], or None for all
+    bootstrap : bool, whether each tree draws n rows with replacement, in proportion to
+        ``sample_weight``; without, the weights enter the sums of the splits
+    oob_score : bool, whether ``fit`` predicts every row by the trees that did not see it
+    n_projections : int, random linear combinations that are added to the columns: each
+        of three features (all, where there are fewer), divided by their standard
+        deviations, with coefficients uniform in [-1, 1]. They are drawn once for the
+        whole forest, where Breiman's Forest-RC draws new ones at every node
+    random_state : int, Generator or None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+    trees_ : list of B ForestTree
+    feature_importances_ : ndarray of shape (d,), shares of the impurity decrease on the
+        training data
+    oob_decision_function_ : ndarray of shape (n, K), NaN where every tree saw the row;
+        rows of weight 0 are not among the n. With ``oob_score`` only, like the next two
+    oob_score_ : float, the accuracy of its largest entries, in [0, 1], weighted
+    oob_count_ : ndarray of shape (n,), trees that did not see the row
+    projections_ : ndarray of shape (n_projections, d), coefficients
+    """
+
+    _criteria = {"gini": Gini, "entropy": Entropy}
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_features: str | int | float | None = "sqrt",
+        bootstrap: bool = True,
+        oob_score: bool = False,
+        n_projections: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_projections = n_projections
+        self.random_state = random_state
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> RandomForestClassifier:
+        """Grow the trees on X (n, d) and labels y (n,); return self."""
+        X, target, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        self._n_classes = len(self.classes_)
+        self._fit(X, target, weight)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the mean class shares of the leaves, shape (n, K)."""
+        return self._average(self._check_new_data(X))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class with the largest mean share, shape (n,)."""
+        shares = self.predict_proba(X)
+        return self.classes_[shares.argmax(axis=1)]
+
+    def _encode(self, y: NDArray[Any]) -> NDArray[Any]:
+        classes, target = np.unique(y, return_inverse=True)
+        if not np.array_equal(classes, self.classes_):
+            raise ValueError("These are not the training data: the classes differ.")
+        return target
+
+    def _losses(self, prediction: Floats, target: NDArray[Any]) -> Floats:
+        return (prediction.argmax(axis=1) != target).astype(float)
+
+    def _oob_score(
+        self, prediction: Floats, target: NDArray[Any], weight: Floats
+    ) -> float:
+        return float(1 - np.average(self._losses(prediction, target), weights=weight))
+
+    def _store_out_of_bag(self, prediction: Floats) -> None:
+        self.oob_decision_function_ = prediction
+
+
+class RandomForestRegressor(_Forest, Regressor):
+    """The mean of many randomised regression trees.
+
+    Parameters and attributes are those of ``RandomForestClassifier``, but for
+    ``criterion``, which is "squared_error"; ``max_features``, by default all columns;
+    ``oob_prediction_``, shape (n,); and ``oob_score_``, which is R^2 in (-inf, 1].
+    """
+
+    _criteria = {"squared_error": SquaredError}
+    _n_classes = None
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_features: str | int | float | None = 1.0,
+        bootstrap: bool = True,
+        oob_score: bool = False,
+        n_projections: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_projections = n_projections
+        self.random_state = random_state
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> RandomForestRegressor:
+        """Grow the trees on X (n, d) and numbers y (n,); return self."""
+        self._fit(*self._check_fit_data_and_target(X, y, sample_weight))
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the mean of the trees, shape (n,)."""
+        return self._average(self._check_new_data(X))[:, 0]
+
+    def _encode(self, y: NDArray[Any]) -> NDArray[Any]:
+        return as_float(y, "y")
+
+    def _losses(self, prediction: Floats, target: NDArray[Any]) -> Floats:
+        return (prediction[:, 0] - target) ** 2
+
+    def _oob_score(
+        self, prediction: Floats, target: NDArray[Any], weight: Floats
+    ) -> float:
+        error = np.average(self._losses(prediction, target), weights=weight)
+        mean = np.average(target, weights=weight)
+        spread = np.average((target - mean) ** 2, weights=weight)
+        return float(1 - error / spread) if spread > 0 else float(error == 0)
+
+    def _store_out_of_bag(self, prediction: Floats) -> None:
+        self.oob_prediction_ = prediction[:, 0]
+
+
+# Arguments
+
+
+def columns_per_node(max_features: Any, n_columns: int) -> int:
+    """Return how many of the columns a node draws.
+
+    All of them are drawn too where all are looked at: in a node of two rows every
+    feature gains the same, and the first one drawn wins.
+    """
+    if max_features is None:
+        return n_columns
+    if isinstance(max_features, str):
+        check_choice("max_features", max_features, ["sqrt"])
+        return max(1, math.isqrt(n_columns))
+    if isinstance(max_features, (float, np.floating)):
+        share = check_number("max_features", max_features, above=0.0, high=1.0)
+        return max(1, int(share * n_columns))
+    return check_integer("max_features", max_features, low=1, high=n_columns)
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """Return ``value`` as a bool, or raise TypeError."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def fingerprint(*arrays: NDArray[Any]) -> str:
+    """Return a digest that tells whether two training sets are the same."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array, dtype=np.float64).tobytes())
+    return digest.hexdigest()
