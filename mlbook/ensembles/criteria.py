@@ -43,7 +43,9 @@ class Gini:
     """Sums are the weights of the K classes. The impurity is 1 - sum_k p_k^2."""
 
     def score(self, sums: Floats) -> Floats:
-        return (sums * sums).sum(axis=0) / _positive(sums.sum(axis=0))
+        scores = np.einsum("k...,k...->...", sums, sums)
+        scores /= _positive(sums.sum(axis=0))
+        return scores
 
     def allowed(self, sums: Floats, node: Floats, count: Any) -> None:
         return None

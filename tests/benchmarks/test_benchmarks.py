@@ -27,10 +27,12 @@ def test_table():
         "| a | b |\n| --- | --- |\n| 1 | 2 |")
 
 
-@pytest.mark.parametrize("name", ["adaboost", "svc"])
-def test_benchmark_runs_at_a_small_size(name):
+@pytest.mark.parametrize(("name", "options", "rows"), [
+    ("adaboost", [], 1), ("forest", ["--classes", "2"], 1), ("svc", [], 2),
+])
+def test_benchmark_runs_at_a_small_size(name, options, rows):
     command = [sys.executable, "-m", f"benchmarks.{name}", "--sizes", "60",
-               "--repeats", "1"]
+               "--repeats", "1", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True,
                           env={**os.environ, "PYTHONPATH": "."})
-    assert done.stdout.count("\n") == 4
+    assert done.stdout.count("\n") == 2 + rows
