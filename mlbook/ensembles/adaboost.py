@@ -119,7 +119,8 @@ class StumpSplits(ExactSplits):
         return splits
 
     def children(
-        self, frontier: OpenNodes, splits: Splits, chosen: NDArray[np.bool_]
+        self, frontier: OpenNodes, splits: Splits, chosen: NDArray[np.bool_],
+        last: bool = True,
     ) -> OpenNodes:
         """Return the two sides of the root; nothing is sorted by feature any more."""
         left = self.columns.by_column[splits.feature[0]] <= splits.threshold[0]

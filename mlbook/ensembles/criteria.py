@@ -104,8 +104,7 @@ class Newton:
     """Sums are (G, H) of a loss's slopes and curvatures: the score is G^2 / (H + lambda).
 
     It is twice what a leaf of that node lowers the loss by, as in the xgboost library,
-    whose gain has no factor 1/2. With ``single`` the score is rounded to float32, which
-    decides ties as that library decides them.
+    whose gain has no factor 1/2.
 
     Parameters
     ----------
@@ -113,12 +112,9 @@ class Newton:
     min_child_weight : float >= 0, the least H of a child
     """
 
-    def __init__(
-        self, reg_lambda: float, min_child_weight: float = 0.0, single: bool = False
-    ) -> None:
+    def __init__(self, reg_lambda: float, min_child_weight: float = 0.0) -> None:
         self.reg_lambda = reg_lambda
         self.min_child_weight = min_child_weight
-        self.single = single
 
     def score(self, sums: Floats) -> NDArray[np.floating[Any]]:
         slope, curvature = sums
@@ -127,7 +123,7 @@ class Newton:
         if self.reg_lambda == 0:  # without curvature there is no best value: 0
             denominator[denominator <= 0] = np.inf
         scores /= denominator
-        return scores.astype(np.float32) if self.single else scores
+        return scores
 
     def allowed(self, sums: Floats, node: Floats, count: Any) -> NDArray[np.bool_]:
         return sums[1] >= self.min_child_weight

@@ -193,7 +193,9 @@ class SurrogateSplits(ExactSplits):
         self.weight, self.max_surrogates = weight, max_surrogates
         self.record: list[Surrogates] = []  # of the nodes that were cut, in that order
 
-    def children(self, frontier: OpenNodes, splits: Splits, chosen: Bools) -> OpenNodes:
+    def children(
+        self, frontier: OpenNodes, splits: Splits, chosen: Bools, last: bool = False
+    ) -> OpenNodes:
         """Find surrogates for the chosen nodes, then cut them."""
         cut = Splits(*(
             None if part is None else part[chosen]
@@ -209,7 +211,7 @@ class SurrogateSplits(ExactSplits):
         )
         self.record.append(found)
         splits.missing_left[chosen] = cut.missing_left = heavier_left
-        return super().children(nodes, cut, np.ones(len(nodes.counts), dtype=bool))
+        return super().children(nodes, cut, np.ones(len(nodes.counts), dtype=bool), last)
 
     def send(self, frontier: OpenNodes, splits: Splits) -> Bools:
         """Return where each row goes left, by surrogates where its value is missing."""

@@ -125,8 +125,6 @@ class HistogramSplits:
     criterion : Criterion
     rows : ndarray of shape (N,), optional; the rows that the tree is grown on
     features : ndarray of bool of shape (d,), optional; the features it may use
-    max_depth : int, optional; the deepest level that is asked for, whose histograms
-        need not be made
     """
 
     last_of_equals = False  # which of the cuts of a feature with equal gains is taken
@@ -139,23 +137,18 @@ class HistogramSplits:
         *,
         rows: Ints | None = None,
         features: NDArray[np.bool_] | None = None,
-        max_depth: int | None = None,
     ) -> None:
         self.columns, self.stats, self.criterion = columns, stats, criterion
         self.categorical = columns.categorical
         self.n_rows = stats.shape[1]
         self.rows = np.arange(self.n_rows) if rows is None else rows
         self.features = features
-        self.max_depth = np.inf if max_depth is None else max_depth
-        self.depth = 0
 
     def root(self) -> BinnedNodes:
         """Return the root."""
         rows, node = self.rows, np.zeros(len(self.rows), dtype=np.intp)
         sums = self.stats[:, rows].sum(axis=1, keepdims=True)
-        below = []
-        if self.max_depth > 0:
-            below = [(self._histogram(rows, node, 1), np.arange(1))]
+        below = [(self._histogram(rows, node, 1), np.arange(1))]
         return BinnedNodes(rows, node, np.array([len(rows)]), sums, below)
 
     def rows_and_nodes(self, frontier: BinnedNodes) -> tuple[Ints, Ints]:
@@ -238,10 +231,10 @@ class HistogramSplits:
         return gain
 
     def children(
-        self, frontier: BinnedNodes, splits: Splits, chosen: NDArray[np.bool_]
+        self, frontier: BinnedNodes, splits: Splits, chosen: NDArray[np.bool_],
+        last: bool = False,
     ) -> BinnedNodes:
         """Return the children of the chosen nodes: left, right, left, right, ..."""
-        self.depth += 1
         rows, node = frontier.rows, frontier.node
         if not chosen.all():
             kept = chosen[node]
@@ -257,7 +250,7 @@ class HistogramSplits:
         sums = np.empty((len(self.stats), 2 * m))
         sums[:, small] = [np.bincount(pair, s[rows_small], m) for s in self.stats]
         sums[:, small ^ 1] = frontier.sums[:, chosen] - sums[:, small]
-        if self.depth >= self.max_depth:
+        if last:
             return BinnedNodes(rows, child, counts, sums, [])
         parents, order = _chosen_histograms(frontier.below, chosen)
         place = np.empty(m, dtype=np.intp)

@@ -191,7 +191,8 @@ class ExactSplits:
         )
 
     def children(
-        self, frontier: OpenNodes, splits: Splits, chosen: NDArray[np.bool_]
+        self, frontier: OpenNodes, splits: Splits, chosen: NDArray[np.bool_],
+        last: bool = False,
     ) -> OpenNodes:
         """Return the children of the chosen nodes: left, right, left, right, ..."""
         rows, node = self.rows_and_nodes(frontier)
@@ -201,12 +202,13 @@ class ExactSplits:
         child = np.where(chosen[node], number[node] + ~left, n_children)
         counts = np.bincount(child, minlength=n_children + 1)
         kept = len(rows) - counts[-1]
-        order = np.empty((len(frontier.order), kept), dtype=np.intp)
+        parents = frontier.order[:1] if last else frontier.order
+        order = np.empty((len(parents), kept), dtype=np.intp)
         # stable sorting of 8 or 16 bits is one pass over the data for each byte
         small = np.min_scalar_type(n_children)
         of_row = np.empty(self.n_rows, dtype=small)
         of_row[rows] = child
-        for old, new in zip(frontier.order, order, strict=True):
+        for old, new in zip(parents, order, strict=True):
             place = np.argsort(of_row.take(old), kind="stable")[:kept]
             old.take(place, out=new, mode="clip")
         counts = counts[:-1]

@@ -63,8 +63,13 @@ class Finder(Protocol):
     def best(self, frontier: Any) -> Splits:
         """Return the best split of every open node."""
 
-    def children(self, frontier: Any, splits: Splits, chosen: NDArray[np.bool_]) -> Any:
-        """Return the children of the chosen nodes: left, right, left, right, ..."""
+    def children(
+        self, frontier: Any, splits: Splits, chosen: NDArray[np.bool_], last: bool
+    ) -> Any:
+        """Return the children of the chosen nodes: left, right, left, right, ...
+
+        ``last`` says that they will not be split, so that nothing need be prepared.
+        """
 
     def select(self, frontier: Any, k: int) -> Any:
         """Return node k of the frontier as a frontier of its own."""
@@ -285,8 +290,8 @@ def _by_level(
         chosen = splits.gain > min_gain
         if not chosen.any():
             return
-        frontier = finder.children(frontier, splits, chosen)
         depth += 1
+        frontier = finder.children(frontier, splits, chosen, depth >= depth_limit)
         children = builder.add(frontier, depth)
         builder.cut(nodes[chosen], splits, chosen, children)
         nodes = children
@@ -298,10 +303,10 @@ def _best_first(
 ) -> None:
     waiting: list[tuple[Any, ...]] = []  # largest gain first, then the oldest node
 
-    def open_nodes(frontier: Any, numbers: Ints, depth: int) -> None:
+    def open_nodes(frontier: Any, numbers: Ints, depth: int, last: bool) -> None:
         rows, node = finder.rows_and_nodes(frontier)
         leaf[rows] = numbers.take(node)
-        if depth >= depth_limit:
+        if last:
             return
         splits = finder.best(frontier)
         for k in np.flatnonzero(splits.gain > min_gain):
@@ -312,16 +317,17 @@ def _best_first(
             )
 
     root = finder.root()
-    open_nodes(root, builder.add(root, 0), 0)
+    open_nodes(root, builder.add(root, 0), 0, depth_limit == 0)
     leaves = len(root.counts)
     chosen = np.array([True])
     while waiting and leaves < max_leaf_nodes:
         _, number, depth, frontier, split = heapq.heappop(waiting)
-        pair = finder.children(frontier, split, chosen)
+        last = leaves + 1 >= max_leaf_nodes or depth + 1 >= depth_limit
+        pair = finder.children(frontier, split, chosen, last)
         numbers = builder.add(pair, depth + 1)
         builder.cut(np.array([number]), split, chosen, numbers)
         leaves += 1
-        open_nodes(pair, numbers, depth + 1)
+        open_nodes(pair, numbers, depth + 1, last)
 
 
 def take_split(splits: Splits, k: int) -> Splits:

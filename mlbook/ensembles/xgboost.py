@@ -191,9 +191,7 @@ def grow_binned(
     """
     usable = np.zeros(len(columns.code), dtype=bool)
     usable[features] = True
-    finder = HistogramSplits(
-        columns, stats, criterion, rows=rows, features=usable, max_depth=max_depth
-    )
+    finder = HistogramSplits(columns, stats, criterion, rows=rows, features=usable)
     least = max(LEAST_GAIN, float(np.nextafter(gamma, -np.inf)))
     return grow(finder, max_depth, min_gain=least)
 

@@ -90,8 +90,7 @@ def test_a_leaf_without_curvature_and_penalty_stays_at_0():
     np.testing.assert_array_equal(newton.leaf_value(sums), [0, 0, -0.5])
 
 
-def test_single_precision_and_the_least_weight():
-    newton = Newton(1.0, min_child_weight=2.0, single=True)
+def test_the_least_weight_of_a_child():
+    newton = Newton(1.0, min_child_weight=2.0)
     sums = np.array([[1.0, 1.0], [2.0, 1.9]])
-    assert newton.score(sums).dtype == np.float32
     assert newton.allowed(sums, sums, 2).tolist() == [True, False]
