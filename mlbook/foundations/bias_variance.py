@@ -23,7 +23,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -180,13 +180,13 @@ def _with_new_dice(
                 if name == "random_state" and not isinstance(old, _NOT_A_SEED)
                 else _with_new_dice(old, rng, met)
             )
-    elif hasattr(thing, "__dict__") and not isinstance(thing, _NOT_COPIED):
+    elif hasattr(thing, "__dict__") and not isinstance(thing, FunctionType):
+        # deepcopy copies no function: it belongs to the caller
         _with_new_dice(vars(thing), rng, met)
     return met[id(thing)][1]
 
 
 _NOT_A_SEED = (type(None), np.random.Generator, np.random.RandomState)
-_NOT_COPIED = (type, FunctionType, ModuleType)  # by deepcopy: they belong to others
 
 
 def _seed(rng: np.random.Generator) -> int:
@@ -264,29 +264,22 @@ def _standard_error(values: Floats) -> float:
 
 def _variance_standard_error(spread: Floats) -> float:
     R = len(spread)
-    if R == 2:
-        warnings.warn(
-            "variance_se is NaN: two training sets always have equal squared spreads, "
-            "so take three or more for a standard error of the variance.",
-            RuntimeWarning,
-            stacklevel=3,
-        )
-        return math.nan
     spread_per_set = (spread**2).mean(axis=1) * R / (R - 1)
-    return _standard_error(spread_per_set)
+    return _standard_error(spread_per_set) if R > 2 else math.nan
 
 
 def _bias2_standard_error(spread: Floats, bias: Floats) -> float:
     R, m = spread.shape
     unit = float(max(np.abs(spread).max(), np.abs(bias).max())) or 1.0
     spread, bias = spread / unit, bias / unit
-    # tr(C^2) from products of different sets only; the smaller Gram matrix will do.
-    gram = spread.T @ spread if m < R else spread @ spread.T
-    squares = (gram**2).sum() - ((spread**2).sum(axis=1) ** 2).sum()
-    trace_C2 = max(float(squares), 0.0) / (R * (R - 1) * m**2)
-    # The estimated bias is noisy itself, which adds tr(C^2) / R to this on average.
-    bCb = float((spread @ bias / m).var(ddof=1)) - trace_C2 / R
-    return unit**2 * math.sqrt(4 * max(bCb, 0.0) / R + 2 * trace_C2 / (R * (R - 1)))
+    # gamma = tr(C^2) / m^2, from products of two different sets only. The squares of
+    # all products add up to the same in the smaller of the two matrices.
+    products = spread.T @ spread if m < R else spread @ spread.T
+    squares = (products**2).sum() - ((spread**2).sum(axis=1) ** 2).sum()
+    gamma = max(float(squares), 0.0) / (R * (R - 1) * m**2)
+    # b'Cb / m^2; the noise in the measured bias adds gamma / R to it on average.
+    along = float((spread @ bias / m).var(ddof=1)) - gamma / R
+    return unit**2 * math.sqrt(4 * max(along, 0.0) / R + 2 * gamma / (R * (R - 1)))
 
 
 def linear_smoother_bias_variance(
@@ -349,7 +342,7 @@ def variance_of_mean(rho: ArrayLike, s2: ArrayLike, B: ArrayLike) -> Any:
         rho, B = (values[bad][0] for values in np.broadcast_arrays(rho, B, bad)[:2])
         low = -1 if B == 1 else -1 / (B - 1)
         raise ValueError(
-            f"rho must lie between {low:.4g} and 1 for B = {B} predictors, got {rho:g}."
+            f"rho must lie between {low:.4g} and 1 for B = {B} predictors, got {rho}."
         )
     return s2 * (np.maximum(shared, 0.0) / B)
 
@@ -521,7 +514,11 @@ def _basis(X: Floats, degree: int, low: Floats, high: Floats) -> Floats:
         z = (X / 2 - low / 2) / np.where(varies, quarter, 1.0) - 1
         powers = chebyshev.chebvander(np.where(varies, z, 0.0), degree)[:, :, 1:]
     powers = powers * varies[:, np.newaxis]
-    refuse_overflow(powers, f"a polynomial of degree {degree} so far outside the data")
+    if not np.isfinite(powers).all():
+        raise ValueError(
+            f"a polynomial of degree {degree} does not fit into float64 so far outside "
+            "the inputs that were fitted: evaluate it nearer to them."
+        )
     return np.column_stack([np.ones(len(X)), powers.reshape(len(X), -1)])
 
 
@@ -553,6 +550,13 @@ def _check_measurement(predictions: Floats, f: Floats, new_targets: Floats) -> N
         raise ValueError(
             f"new_targets must have the shape {predictions.shape} of predictions, got "
             f"{new_targets.shape}."
+        )
+    if len(predictions) == 2:
+        warnings.warn(
+            "variance_se is NaN: two training sets always have equal squared spreads, "
+            "so take three or more for a standard error of the variance.",
+            RuntimeWarning,
+            stacklevel=3,
         )
 
 

@@ -66,9 +66,9 @@ def solve_ridge(A: Floats, b: Floats, alpha: float) -> Floats:
 
     A is (n, d) and b is (n,), or (n, k) for k problems at once; w is (d,) or (d, k).
     The penalty is least squares on d more rows, sqrt(alpha) I w = 0, so A'A is never
-    formed. Where alpha is 0, or so small beside columns that nearly depend on each
-    other that a QR factorisation would lose more than four digits, the singular values
-    of A are used instead. Those below rounding count as 0, which gives the shortest w.
+    formed. Where alpha is 0, or so small that columns which nearly depend on each other
+    still do, the singular values of A are used instead. Those below rounding count as
+    0, which gives the shortest w.
 
     Raises ValueError if A, b or w does not fit into float64.
     """
@@ -84,7 +84,7 @@ def solve_ridge(A: Floats, b: Floats, alpha: float) -> Floats:
 
 
 def _solve_by_qr(A: Floats, b: Floats, alpha: float) -> Floats | None:
-    """Return w, or None where the columns nearly depend on each other.
+    """Return w, or None where the columns, with the penalty, are nearly dependent.
 
     Rounding acts on each column by itself, so columns may differ in scale, and the
     heavier rows come first, so that they do not drown the lighter ones.
@@ -98,7 +98,7 @@ def _solve_by_qr(A: Floats, b: Floats, alpha: float) -> Floats | None:
         rows, targets = np.vstack([A, penalty]), np.concatenate([b, zeros])
     Q, triangle = np.linalg.qr(rows)
     scaled = triangle / np.abs(triangle).max(axis=0)
-    if not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1e4:
+    if not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1e3:
         return None
     return np.linalg.solve(triangle, Q.T @ targets)
 

@@ -1,10 +1,16 @@
 """Monte-Carlo against closed forms, exact cases, calibrated errors, and bad input."""
 
+import warnings
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import ExtraTreeRegressor
 
 from mlbook.foundations.bias_variance import (
     PolynomialRegression,
@@ -256,7 +262,255 @@ def test_standard_errors_in_any_unit(unit):
         assert found / unit / unit == pytest.approx(expected, rel=1e-12), name
 
 
+def standard_errors_by_loops(predictions, f, targets):
+    """The three formulas of the docstring, set by set and pair by pair."""
+    R, m = predictions.shape
+    mean = [sum(predictions[r][k] for r in range(R)) / R for k in range(m)]
+    s = [[predictions[r][k] - mean[k] for k in range(m)] for r in range(R)]
+    products = [
+        sum(s[r][k] * s[q][k] for k in range(m)) / m
+        for r in range(R)
+        for q in range(R)
+        if r != q
+    ]
+    trace = sum(product**2 for product in products) / (R * (R - 1))
+    along = [sum(s[r][k] * (mean[k] - f[k]) for k in range(m)) / m for r in range(R)]
+    bCb = sum(value**2 for value in along) / (R - 1) - trace / R
+    squared = 4 * max(bCb, 0) / R + 2 * trace / (R * (R - 1))
+    spreads = [sum(v**2 for v in row) / m * R / (R - 1) for row in s]
+    errors = [
+        sum((predictions[r][k] - targets[r][k]) ** 2 for k in range(m)) / m
+        for r in range(R)
+    ]
+    of_mean = [
+        sum((v - sum(values) / R) ** 2 for v in values) / (R * (R - 1))
+        for values in (spreads, errors)
+    ]
+    return np.sqrt([squared, *of_mean])
+
+
+@pytest.mark.parametrize("far", [0.0, 5.0])
+@pytest.mark.parametrize(("R", "m"), [(3, 1), (5, 2), (4, 4), (3, 6), (7, 3)])
+def test_standard_errors_pair_by_pair(R, m, far):
+    predictions, targets = np.random.default_rng(R + m).normal(size=(2, R, m))
+    f = np.full(m, far)
+    found = decompose(predictions, f, 1.0, targets)
+    expected = standard_errors_by_loops(predictions, f, targets)
+    np.testing.assert_allclose(
+        [found.bias2_se, found.variance_se, found.total_se], expected, rtol=1e-12
+    )
+
+
+def test_standard_errors_by_hand():
+    """Fits 0, 3, 6 and the truth 0, on paper: s = -3, 0, 3 and b = 3.
+
+    tr(C^2): one pair of three has a product, 81 twice in 6, so 27. b'Cb: 81 - 27 / 3
+    = 72. Together 4 * 72 / 3 + 2 * 27 / 6 = 105. The squared spreads are 27/2, 0, 27/2.
+    """
+    parts = decompose([[0], [3], [6]], [0], 0, [[0], [3], [6]])
+    assert (parts.bias2, parts.variance, parts.total) == (6.0, 9.0, 0.0)
+    assert parts.bias2_se**2 == pytest.approx(105, rel=1e-14)
+    assert parts.variance_se == pytest.approx(4.5, rel=1e-14)
+    assert parts.total_se == 0.0
+
+
+def test_two_training_sets_say_nothing_about_the_error_of_the_variance():
+    with pytest.warns(RuntimeWarning, match="take three or more"):
+        parts = bias_variance(Mean(), wave, X, 1.0, n_training_sets=2, random_state=0)
+    assert np.isnan(parts.variance_se)
+    assert parts.bias2_se > 0 and parts.total_se > 0
+
+
+# A learner's own randomness
+
+
+class OneReading:
+    """Predicts one reading, picked at random. The dice lie at one of several places."""
+
+    def fit(self, X, y):
+        self.prediction = y[self.dice().integers(len(y))]
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.prediction)
+
+
+class WithSeed(OneReading):
+    def __init__(self, seed=0):
+        self.random_state = seed
+
+    def dice(self):
+        return np.random.default_rng(self.random_state)
+
+
+class WithGenerator(OneReading):
+    def __init__(self):
+        self.rng = np.random.default_rng(0)
+
+    def dice(self):
+        return self.rng
+
+
+class WithGeneratorAsState(WithGenerator):
+    def __init__(self):
+        self.random_state = np.random.default_rng(0)
+
+    def dice(self):
+        return self.random_state
+
+
+class WithLegacyGenerator(WithGenerator):
+    def __init__(self):
+        self.random_state = np.random.RandomState(0)
+
+    def dice(self):
+        return np.random.default_rng(self.random_state.randint(2**31 - 1))
+
+
+class WithPart(OneReading):
+    """The dice belong to a part, which lies in a container."""
+
+    def __init__(self, container):
+        self.container = container
+        self.mine = [self]  # a circle must not trap the search
+
+    def dice(self):
+        found = self.container
+        while not isinstance(found, (OneReading, np.random.Generator)):
+            found = list(found.values())[0] if isinstance(found, dict) else found[-1]
+        return found if isinstance(found, np.random.Generator) else found.dice()
+
+
+LEARNERS = {
+    "seed": WithSeed,
+    "list as seed": lambda: WithSeed([3, 4]),
+    "generator": WithGenerator,
+    "generator as random_state": WithGeneratorAsState,
+    "legacy generator": WithLegacyGenerator,
+    "part in a list": lambda: WithPart([WithSeed()]),
+    "part in tuples": lambda: WithPart([("a", WithSeed())]),
+    "part in a dictionary": lambda: WithPart({"a": WithGenerator()}),
+    "generator in a list": lambda: WithPart([np.random.default_rng(0)]),
+    "generator in a tuple": lambda: WithPart((1, np.random.default_rng(0))),
+}
+
+
+@pytest.mark.parametrize("place", LEARNERS)
+def test_own_randomness_counts_as_variance(place):
+    """Exact: the reading's noise and the spread of f; bias is that of the mean."""
+    measured = bias_variance(
+        LEARNERS[place](), wave, X, SIGMA, n_training_sets=3000, random_state=0
+    )
+    f = wave(X)
+    exact = f.var(), SIGMA**2 + f.var()
+    assert abs(measured.bias2 - exact[0]) < 4 * measured.bias2_se < 0.15
+    assert abs(measured.variance - exact[1]) < 4 * measured.variance_se < 0.1
+
+
+@pytest.mark.parametrize("place", LEARNERS)
+def test_own_randomness_is_renewed_in_the_copies_only(place):
+    learner = LEARNERS[place]()
+    before = learner.dice().bit_generator.state if place != "legacy generator" else 0
+    first = bias_variance(learner, wave, X, SIGMA, random_state=4)
+    again = bias_variance(learner, wave, X, SIGMA, random_state=4)
+    np.testing.assert_array_equal(first.predictions, again.predictions)
+    if place != "legacy generator":
+        assert learner.dice().bit_generator.state == before
+
+
+def test_only_what_was_copied_is_changed_and_none_stays_none():
+    def shared(y):
+        return y.mean()
+
+    class Careful(Mean):
+        def __init__(self):
+            self.random_state = None
+            self.average, self.kind = shared, OneReading
+
+        def fit(self, X, y):
+            assert self.random_state is None
+            return super().fit(X, y)
+
+    shared.random_state = OneReading.random_state = 7
+    try:
+        bias_variance(Careful(), wave, X, SIGMA, n_training_sets=3, random_state=0)
+        assert (shared.random_state, OneReading.random_state) == (7, 7)
+    finally:
+        del OneReading.random_state
+
+
+def test_parts_that_share_a_generator_go_on_sharing_one():
+    class Two(OneReading):
+        def __init__(self):
+            self.mine = np.random.default_rng(0)
+            self.yours = [self.mine]
+
+        def dice(self):
+            assert self.mine is self.yours[0]
+            return self.mine
+
+    bias_variance(Two(), wave, X, SIGMA, n_training_sets=3, random_state=0)
+
+
+@pytest.mark.parametrize("pipeline", [False, True])
+def test_random_tree_as_by_plain_averages(pipeline):
+    """scikit-learn's ExtraTree cuts at random; its seed 0 must not stay 0."""
+
+    def tree(seed):
+        learner = ExtraTreeRegressor(max_depth=2, random_state=seed)
+        return make_pipeline(StandardScaler(), learner) if pipeline else learner
+
+    rng = np.random.default_rng(1)
+    fits = np.array([
+        tree(seed).fit(X, wave(X) + SIGMA * rng.normal(size=15)).predict(X)
+        for seed in range(1000)
+    ])
+    measured = bias_variance(tree(0), wave, X, SIGMA, random_state=0)
+    squares = ((fits - fits.mean(axis=0)) ** 2).mean(axis=1)
+    limit = 4 * np.hypot(squares.std() / np.sqrt(1000), measured.variance_se)
+    assert abs(measured.variance - squares.mean()) < limit < 0.3 * squares.mean()
+
+
+def test_learner_without_dice_meets_the_noise_it_always_met():
+    """The noise is the generator's own stream, set by set."""
+    rng = np.random.default_rng(5)
+    expected = [np.mean(wave(X) + SIGMA * rng.normal(size=15)) for _ in range(4)]
+    measured = bias_variance(Mean(), wave, X, SIGMA, n_training_sets=4, random_state=5)
+    np.testing.assert_array_equal(measured.predictions[:, 0], expected)
+
+
 # How it treats its arguments
+
+
+def test_the_copy_is_deep():
+    class Collecting(Mean):
+        def __init__(self):
+            self.seen = []
+
+        def fit(self, X, y):
+            self.seen.append(y)
+            return super().fit(X, y)
+
+    estimator = Collecting()
+    bias_variance(estimator, wave, X, SIGMA, random_state=0)
+    assert estimator.seen == []
+
+
+def test_predictions_are_a_copy():
+    predictions = np.array([[0.0], [3.0], [6.0]])
+    parts = decompose(predictions, [0.0], 1.0, predictions)
+    predictions[:] = 7.0
+    assert parts.predictions.ravel().tolist() == [0.0, 3.0, 6.0]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int16])
+def test_sigma_of_a_small_type_is_squared_as_float64(dtype):
+    sigma = dtype(300)
+    assert linear_smoother_bias_variance([[1.0]], [0.0], sigma).variance == 90000.0
+    parts = decompose(np.ones((3, 1)), [1.0], sigma, np.ones((3, 1)))
+    assert parts.noise == 90000.0 and isinstance(parts.noise, float)
+    small = bias_variance(Mean(), wave, X, dtype(3), random_state=0)
+    assert small.total == bias_variance(Mean(), wave, X, 3.0, random_state=0).total
 
 
 def test_random_state_and_untouched_arguments():
@@ -293,18 +547,22 @@ def test_generator_moves_on():
 
 def test_decompose_by_hand():
     """Two sets, two points, on paper."""
-    parts = decompose(
-        predictions=[[1.0, 2.0], [3.0, 2.0]],
-        f=np.array([1.0, 0.0]),
-        sigma=0.5,
-        new_targets=np.array([[1.0, 0.0], [2.0, 1.0]]),
-    )
+    with pytest.warns(RuntimeWarning, match="variance_se is NaN"):
+        parts = decompose(
+            predictions=[[1.0, 2.0], [3.0, 2.0]],
+            f=np.array([1.0, 0.0]),
+            sigma=0.5,
+            new_targets=np.array([[1.0, 0.0], [2.0, 1.0]]),
+        )
     assert parts.pointwise_variance.tolist() == [2.0, 0.0]
     assert parts.bias.tolist() == [1.0, 2.0]
     assert parts.pointwise_bias2.tolist() == [0.0, 4.0]
     assert (parts.bias2, parts.variance, parts.noise) == (2.0, 1.0, 0.25)
     assert parts.total == (0 + 4 + 1 + 1) / 4
     assert parts.total_se == pytest.approx(0.5)
+    # b'Cb / m^2 = 1/2, less tr(C^2) / (m^2 R) = 1/4 / 2: 4 (3/8) / 2 + 2 (1/4) / 2 = 1
+    assert parts.bias2_se == 1.0
+    assert np.isnan(parts.variance_se)
 
 
 @pytest.mark.parametrize(
@@ -318,6 +576,11 @@ def test_decompose_by_hand():
         ({"f": [0.0, np.inf]}, ValueError, "f contains inf"),
         ({"new_targets": np.zeros(2)}, ValueError, r"new_targets must have .*\(2, 2\)"),
         ({"sigma": -1.0}, ValueError, "sigma must be finite and >= 0"),
+        ({"sigma": 1e200}, ValueError, r"sigma must be finite .* <= 1e\+150"),
+        ({"sigma": True}, TypeError, "sigma must be a number"),
+        ({"predictions": [[1e200, 0], [0, 0]]}, ValueError, "predictions must lie bet"),
+        ({"f": [0.0, -1e151]}, ValueError, "f must lie between -1e150 and 1e150"),
+        ({"new_targets": [[0, 0], [0, 1e151]]}, ValueError, "new_targets must lie"),
     ],
 )
 def test_decompose_bad_arguments(changes, error, message):
@@ -329,6 +592,10 @@ def test_decompose_bad_arguments(changes, error, message):
     }
     with pytest.raises(error, match=message):
         decompose(**{**good, **changes})
+
+
+def huge(X):
+    return np.full(len(X), 1e200)
 
 
 def infinite(X):
@@ -360,23 +627,27 @@ GOOD = {"estimator": Mean(), "true_function": wave, "X": X, "sigma": 1.0}
         ({"sigma": np.nan}, ValueError, "sigma must be finite and >= 0"),
         ({"sigma": np.inf}, ValueError, "sigma must be finite"),
         ({"sigma": "1"}, TypeError, "sigma must be a number"),
+        ({"sigma": True}, TypeError, "sigma must be a number"),
+        ({"sigma": 1e151}, ValueError, r"sigma must be finite .* <= 1e\+150"),
+        ({"n_training_sets": True}, TypeError, "n_training_sets must be a whole"),
+        ({"true_function": huge}, ValueError, r"true_function\(X\) must lie between"),
         ({"n_training_sets": 1}, ValueError, "n_training_sets must be >= 2, got 1"),
         ({"n_training_sets": 2.5}, TypeError, "must be a whole number, got 2.5"),
-        ({"estimator": NoPrediction()}, ValueError, "from predict contains NaN"),
+        ({"estimator": NoPrediction()}, ValueError, r"predict\(X_test\) contains NaN"),
         ({"estimator": LongPrediction()}, ValueError, r"\(15,\), got \(16,\)"),
         ({"estimator": ColumnPrediction()}, ValueError, r"\(15,\), got \(15, 1\)"),
         ({"estimator": Mean}, TypeError, "an instance with fit and predict"),
         ({"estimator": object()}, TypeError, "an instance with fit and predict"),
         ({"true_function": 3}, TypeError, "true_function must be callable"),
         ({"true_function": np.sin}, ValueError, r"return shape \(15,\).*\(15, 1\)"),
-        ({"true_function": infinite}, ValueError, "from true_function contains inf"),
+        ({"true_function": infinite}, ValueError, r"true_function\(X\) contains inf"),
         ({"X": x}, ValueError, r"X must be a 2-D array .* got shape \(15,\)"),
         ({"X": X[:0]}, ValueError, "n >= 1"),
         ({"X": np.full((3, 1), np.inf)}, ValueError, "X contains"),
         ({"X_test": X_WIDE}, ValueError, r"X_test must be .*\(n, 1\).*\(15, 4\)"),
         ({"redraw": 3}, TypeError, "redraw must be None or a callable"),
-        ({"redraw": lambda rng: x}, ValueError, "the array from redraw must be"),
-        ({"redraw": lambda rng: X_WIDE}, ValueError, "the array from redraw must be"),
+        ({"redraw": lambda rng: x}, ValueError, r"redraw\(generator\) must be a 2-D"),
+        ({"redraw": lambda rng: X_WIDE}, ValueError, r"generator\) .* \(15, 4\)"),
         ({"random_state": "x"}, TypeError, "random_state must be"),
     ],
 )
@@ -395,10 +666,25 @@ def test_linear_smoother_by_hand():
     assert (exact.bias2, exact.variance, exact.noise, exact.total) == (1, 2, 4, 7)
 
 
+def test_linear_smoother_at_other_points_by_hand():
+    """Three test points, two readings."""
+    S = [[0.5, 0.5], [1.0, 0.0], [0.0, 0.0]]
+    exact = linear_smoother_bias_variance(S, (2, 4), 1, f_test=(0, 1, 2))
+    assert exact.bias.tolist() == [3.0, 1.0, -2.0]
+    assert exact.pointwise_bias2.tolist() == [9.0, 1.0, 4.0]
+    assert exact.pointwise_variance.tolist() == [0.5, 1.0, 0.0]
+    assert exact.bias2 == pytest.approx(14 / 3, rel=1e-15)
+    assert (exact.variance, exact.noise) == (0.5, 1.0)
+    assert exact.total == pytest.approx(14 / 3 + 1.5, rel=1e-15)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((np.eye(3), np.ones(2), 1.0), r"S \(3, 3\), f \(2,\)"),
+        (([[1e200]], [1e200], 1.0), "does not fit into float64"),
+        (([[1e200]], [0.0], 1.0), "does not fit into float64"),
+        (([[1.0]], [1.0], 1e151), "sigma must be finite"),
         ((np.ones((2, 3)), np.ones(3), 1.0), r"S \(2, 3\), f \(3,\), f_test \(3,\)"),
         ((np.eye(2), np.ones(2), -1.0), "sigma"),
         ((np.full((2, 2), np.nan), np.ones(2), 1.0), "S contains NaN"),
@@ -425,6 +711,63 @@ def test_polynomial_smoother_is_the_projection(degree):
     np.testing.assert_allclose(outside, expected, atol=1e-11)
 
 
+def exact_smoother(x, degree, x_test):
+    """In fractions: the projection by orthogonal polynomials, without any root."""
+    x, x_test = [[Fraction(float(v)) for v in values] for values in (x, x_test)]
+    S = [[Fraction(0)] * len(x) for _ in x_test]
+    basis = []
+    on, off = [Fraction(1)] * len(x), [Fraction(1)] * len(x_test)
+    for _ in range(degree + 1):
+        for p, p_off, length in basis:
+            share = sum(a * b for a, b in zip(on, p)) / length
+            on = [a - share * b for a, b in zip(on, p)]
+            off = [a - share * b for a, b in zip(off, p_off)]
+        length = sum(a * a for a in on)
+        basis.append((on, off, length))
+        for k, b in enumerate(off):
+            S[k] = [s + b * a / length for s, a in zip(S[k], on)]
+        on = [a * v for a, v in zip(on, x)]
+        off = [a * v for a, v in zip(off, x_test)]
+    return np.array(S, dtype=float)
+
+
+@pytest.mark.parametrize(("n", "degree"), [(6, 2), (15, 9), (20, 19), (24, 20)])
+def test_polynomial_smoother_in_fractions(n, degree):
+    x = np.linspace(-1, 1, n).round(3)
+    x_test = np.array([-1.0, 0.03125, 0.97, 1.25])
+    expected = exact_smoother(x, degree, x_test)
+    off = np.abs(polynomial_smoother(x, degree, x_test) - expected)
+    assert (off.max(axis=1) <= 1e-11 * np.abs(expected).max(axis=1)).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 12, 24, 30])
+def test_polynomial_smoother_through_all_points_is_the_identity(n):
+    S = polynomial_smoother(np.arange(float(n)), n - 1)
+    np.testing.assert_allclose(S, np.eye(n), atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [33, 41, 52, 81])
+def test_polynomial_smoother_refuses_what_it_cannot_do(n):
+    with pytest.raises(ValueError, match="take a lower degree, more inputs"):
+        polynomial_smoother(np.linspace(-1, 1, n), n - 1)
+    assert np.trace(polynomial_smoother(np.linspace(-1, 1, n), 20)) == pytest.approx(21)
+
+
+def test_polynomial_smoother_at_extreme_scales():
+    """S does not change when x is shifted and stretched."""
+    plain, x_test = polynomial_smoother(np.arange(5.0), 3), np.array([0.5, 2.5])
+    shifted = polynomial_smoother(1e6 + 1e-3 * np.arange(5.0), 3)
+    np.testing.assert_allclose(shifted, plain, atol=1e-6)
+    for scale in (1e-200, 1e200, 4e307):
+        S = polynomial_smoother(scale * np.arange(5.0), 3)
+        np.testing.assert_allclose(S, plain, atol=1e-13)
+        S = polynomial_smoother(scale * np.arange(5.0), 3, scale * x_test)
+        expected = polynomial_smoother(np.arange(5.0), 3, x_test)
+        np.testing.assert_allclose(S, expected, atol=1e-13)
+    widest = polynomial_smoother([-1.7e308, 0.0, 1.7e308], 1)
+    np.testing.assert_allclose(widest, polynomial_smoother([-1.0, 0, 1], 1), atol=1e-14)
+
+
 def test_smoothers_are_the_estimators():
     y = np.random.default_rng(1).normal(size=15)
     x_test = np.array([-1.2, 0.1, 0.9])
@@ -445,7 +788,14 @@ def test_ridge_smoother_is_the_textbook_formula():
     ("call", "error", "message"),
     [
         (lambda: polynomial_smoother(X, 1), ValueError, "1-D"),
-        (lambda: polynomial_smoother([1.0, 1.0, 2.0], 2), ValueError, "3 different"),
+        (lambda: polynomial_smoother([1.0, 1.0, 2.0], 2), ValueError, "3 or more diff"),
+        (lambda: polynomial_smoother([], 0), ValueError, "1 or more diff.* got 0"),
+        (lambda: polynomial_smoother(x, 2, []), ValueError, "x_test must hold at leas"),
+        (lambda: polynomial_smoother(x, 2, [1e200]), ValueError, "evaluate it nearer"),
+        (lambda: polynomial_smoother([0, 1, 1 + 1e-12], 2), ValueError, "lower degree"),
+        (lambda: polynomial_smoother(x, True), TypeError, "degree"),
+        (lambda: ridge_smoother(X, True), TypeError, "alpha"),
+        (lambda: ridge_smoother(1.7e308 * X, 1.0), ValueError, "does not fit into fl"),
         (lambda: polynomial_smoother(x, -1), ValueError, "degree"),
         (lambda: polynomial_smoother(x, 1.5), TypeError, "degree"),
         (lambda: ridge_smoother(x, 1.0), ValueError, "2-D"),
@@ -473,18 +823,37 @@ def test_variance_of_mean_broadcasts_and_has_its_floor():
     np.testing.assert_allclose(values, [5.0, 1.4, 1.0], rtol=1e-8)
 
 
+@pytest.mark.parametrize("B", [2, 3, 4, 7, 10, 50, 999, 10**9])
+def test_variance_of_mean_at_the_lowest_correlation(B):
+    """B variables that sum to a constant: nothing is left, and nothing below it."""
+    assert 0 <= variance_of_mean(-1 / (B - 1), 1.0, B) < 1e-15
+    if B > 2:  # by rounding below the limit: exactly nothing is left
+        assert variance_of_mean(np.nextafter(-1 / (B - 1), -1), 1.0, B) == 0.0
+
+
+def test_variance_of_mean_does_not_overflow():
+    assert variance_of_mean(0.5, 1.5e308, 10**9) == pytest.approx(0.75e308)
+    assert variance_of_mean(-1.0, 1.5e308, 1) == 1.5e308
+
+
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "error", "message"),
     [
-        ((0.5, 1.0, 0), "B must be at least 1"),
-        ((0.5, -1.0, 2), "s2 is a variance"),
-        ((1.5, 1.0, 2), "rho must lie"),
-        ((-0.6, 1.0, 3), "rho must lie"),
-        ((np.nan, 1.0, 3), "rho contains NaN"),
+        ((0.5, 1.0, 0), ValueError, "B must be at least 1 predictor, got 0"),
+        ((0.5, 1.0, 2.5), TypeError, "B must be a whole number"),
+        ((0.5, 1.0, True), TypeError, "B must be a whole number"),
+        ((0.5, -1.0, 2), ValueError, "s2 is a variance and must be >= 0, got -1"),
+        ((1.5, 1.0, 2), ValueError, "rho must lie between -1 and 1 for B = 2 .* 1.5"),
+        ((1.0000001, 1.0, 2), ValueError, "rho must lie"),
+        ((-2.0, 1.0, 1), ValueError, "rho must lie between -1 and 1 for B = 1"),
+        ((-0.6, 1.0, 3), ValueError, "rho must lie between -0.5 and 1 for B = 3"),
+        ((-0.2500001, 1.0, 5), ValueError, "rho must lie"),
+        (([0.5, -0.6], 1.0, [9, 3]), ValueError, "B = 3 predictors, got -0.6"),
+        ((np.nan, 1.0, 3), ValueError, "rho contains NaN"),
     ],
 )
-def test_variance_of_mean_bad_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
+def test_variance_of_mean_bad_arguments(arguments, error, message):
+    with pytest.raises(error, match=message):
         variance_of_mean(*arguments)
 
 
@@ -502,6 +871,11 @@ def test_ambiguity_decomposition_holds_for_any_numbers(predictions, target):
 
 def test_ambiguity_decomposition_by_hand():
     assert ambiguity_decomposition([1.0, 3.0], 0.0) == (5.0, 1.0, 4.0)
+
+
+def test_ambiguity_decomposition_refuses_what_overflows():
+    with pytest.raises(ValueError, match="predictions must lie between"):
+        ambiguity_decomposition([1e200, 0.0], 0.0)
 
 
 @pytest.mark.parametrize("bad", [([], 0.0), (1.0, 1.0), ([[1.0, 2.0]], [1.0])])
@@ -536,7 +910,64 @@ def test_polynomial_regression_adds_its_features():
     np.testing.assert_allclose(model.predict(X_WIDE), y, atol=1e-10)
 
 
-@pytest.mark.parametrize(("degree", "error"), [(-1, ValueError), (1.5, TypeError)])
-def test_polynomial_regression_bad_degree(degree, error):
-    with pytest.raises(error, match="degree must be"):
+def test_polynomial_regression_coefficients_and_scales_of_each_feature():
+    """T_2 of the first feature and 3 T_1 of the second, whose ranges differ."""
+    rng = np.random.default_rng(3)
+    z = np.vstack([rng.uniform(-1, 1, size=(20, 2)), [[-1, 1], [1, -1]]])
+    features = z * [1e4, 1e-4] + [5e4, -7.0]
+    model = PolynomialRegression(2).fit(features, 2 * z[:, 0] ** 2 - 1 + 3 * z[:, 1])
+    np.testing.assert_allclose(model.coef_, [0, 0, 1, 3, 0], atol=1e-9)
+    np.testing.assert_array_equal(model.low_, features.min(axis=0))
+    np.testing.assert_array_equal(model.high_, features.max(axis=0))
+
+
+def test_polynomial_regression_predicts_with_the_degree_it_was_fitted_with():
+    model = PolynomialRegression(4).fit(X, wave(X))
+    expected = model.predict(X)
+    np.testing.assert_array_equal(model.set_params(degree=1).predict(X), expected)
+
+
+def test_constant_feature_contributes_nothing():
+    y = np.random.default_rng(2).normal(size=15)
+    alone = PolynomialRegression(3).fit(X, y)
+    beside = PolynomialRegression(3).fit(np.column_stack([np.full(15, 7.0), X]), y)
+    np.testing.assert_allclose(beside.coef_[[0, 4, 5, 6]], alone.coef_, atol=1e-14)
+    np.testing.assert_allclose(beside.coef_[1:4], 0, atol=1e-15)
+    elsewhere = np.column_stack([np.linspace(-1e300, 1e300, 15), X])
+    np.testing.assert_allclose(beside.predict(elsewhere), alone.predict(X), atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("degree", "error", "message"),
+    [
+        (-1, ValueError, "degree must be >= 0"),
+        (1.5, TypeError, "degree must be a whole number"),
+        (True, TypeError, "degree must be a whole number"),
+        (10**7, ValueError, "more than 100000 columns: lower it to 99999 or less"),
+        (100_000, ValueError, "lower it to 99999"),
+    ],
+)
+def test_polynomial_regression_bad_degree(degree, error, message):
+    with pytest.raises(error, match=message):
         PolynomialRegression(degree).fit(X, x)
+
+
+def test_polynomial_regression_refuses_what_overflows():
+    model = PolynomialRegression(3).fit(X, x)
+    with pytest.raises(ValueError, match="does not fit into float64 so far outside"):
+        model.predict([[1e200]])
+    steep = PolynomialRegression(1).fit(X, 1e300 * x)
+    with pytest.raises(ValueError, match="a prediction does not fit"):
+        steep.predict([[1e100]])
+
+
+def test_nothing_warns_on_the_way_to_an_error():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for call in (
+            lambda: PolynomialRegression(5).fit(X, x).predict([[1e300]]),
+            lambda: linear_smoother_bias_variance([[1e200]], [1e200], 1.0),
+            lambda: ridge_smoother(1.7e308 * X, 1.0),
+        ):
+            with pytest.raises(ValueError):
+                call()

@@ -1,5 +1,7 @@
 """Ridge against scikit-learn, its stationarity, and its limits."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import sklearn.linear_model
@@ -59,17 +61,116 @@ def test_nearly_collinear_columns_keep_their_digits():
     np.testing.assert_allclose(coefficients, [0.0, 1.0], atol=1e-7)
 
 
-def test_many_problems_at_once():
+def in_fractions(A, b, alpha):
+    """(A'A + alpha I) w = A'b, by elimination, exactly; alpha > 0 needs no pivot."""
+    A = [[Fraction(float(v)) for v in row] for row in A]
+    b, d = [Fraction(float(v)) for v in b], len(A[0])
+    rows = [
+        [sum(r[i] * r[j] for r in A) + (i == j) * Fraction(alpha) for j in range(d)]
+        + [sum(r[i] * v for r, v in zip(A, b))]
+        for i in range(d)
+    ]
+    for i in range(d):
+        rows[i] = [v / rows[i][i] for v in rows[i]]
+        for k in range(d):
+            if k != i:
+                rows[k] = [u - rows[k][i] * v for u, v in zip(rows[k], rows[i])]
+    return np.array([float(row[-1]) for row in rows])
+
+
+GRID = np.linspace(-1, 1, 9)
+CURVE = np.sin(3 * GRID) + GRID**2
+HARD = {
+    "columns 1e15 apart": (np.column_stack([3e14 * GRID, GRID**2]), 1.0),
+    "columns 1e40 apart": (np.column_stack([GRID, 1e40 * GRID**2]), 1e-3),
+    "penalty 1e30": (X[:9], 1e30),
+    "penalty 1e15": (X[:9], 1e15),
+    "penalty 1e-30": (X[:9], 1e-30),
+    "penalty as large as the columns": (X[:9], 20.0),
+    "a column twice, penalty 1e-4": (np.column_stack([X, X])[:9], 1e-4),
+    "a column twice, penalty 1e-10": (np.column_stack([X, X])[:9], 1e-10),
+    "a column twice, penalty 1e-24": (np.column_stack([X, X])[:9], 1e-24),
+    "a column twice, penalty 1e-40": (np.column_stack([X, X])[:9], 1e-40),
+    "more columns than rows": (X[:3], 1e-12),
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+def test_hard_cases_as_in_fractions(case):
+    """Every coefficient keeps nine digits, whatever its size."""
+    A, alpha = HARD[case]
+    exact = in_fractions(A, CURVE[: len(A)], alpha)
+    w = solve_ridge(A, CURVE[: len(A)], alpha)
+    np.testing.assert_allclose(w, exact, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:An ill-conditioned matrix")
+def test_columns_of_unequal_scale_as_scikit_learn():
+    A = np.column_stack([3e14 * GRID, GRID**2])
+    ours = Ridge(1.0).fit(A, CURVE)
+    theirs = sklearn.linear_model.Ridge(1.0, solver="cholesky").fit(A, CURVE)
+    assert abs(ours.coef_[1]) > 0.1
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9)
+
+
+def test_no_penalty_drops_what_rounding_hides():
+    """Without a penalty a direction below rounding gives the shortest w, not 1e15."""
+    A = np.column_stack([GRID, GRID * (1 + 1e-16), GRID**2])
+    expected = np.linalg.lstsq(A, CURVE, rcond=None)[0]
+    np.testing.assert_allclose(solve_ridge(A, CURVE, 0.0), expected, rtol=1e-12)
+    # so a column far below the others is dropped, as NumPy drops it
+    A = np.column_stack([1e20 * GRID, GRID**2])
+    expected = np.linalg.lstsq(A, CURVE, rcond=None)[0]
+    np.testing.assert_allclose(solve_ridge(A, CURVE, 0.0), expected, atol=1e-12)
+    assert solve_ridge(np.zeros((3, 2)), np.ones(3), 0.0).tolist() == [0.0, 0.0]
+    assert solve_ridge(np.zeros((3, 2)), np.ones(3), 2.0).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("alpha", [0.0, 2.0, 1e6])
+def test_many_problems_at_once(alpha):
     targets = rng.normal(size=(25, 3))
-    together = solve_ridge(X, targets, 2.0)
+    together = solve_ridge(X, targets, alpha)
     for k in range(3):
-        alone = solve_ridge(X, targets[:, k], 2.0)
+        alone = solve_ridge(X, targets[:, k], alpha)
         np.testing.assert_allclose(together[:, k], alone)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_units(scale, alpha):
+    """X in another unit: w by the inverse, if the penalty is in the unit's square."""
+    plain = Ridge(alpha).fit(X, y)
+    scaled = Ridge(alpha * scale**2).fit(scale * X, y)
+    np.testing.assert_allclose(scale * scaled.coef_, plain.coef_, rtol=1e-10)
+    np.testing.assert_allclose(scaled.predict(scale * X), plain.predict(X), rtol=1e-10)
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_does_not_fit_into_a_float_is_refused():
+    with pytest.raises(ValueError, match="does not fit into float64: express X and y"):
+        Ridge(1.0).fit(1.7e308 * GRID[:, np.newaxis], CURVE)
+    with pytest.raises(ValueError, match="the centred X does not fit"):
+        Ridge(1.0).fit([[1.5e308], [1.6e308], [1.7e308]], [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="the centred y does not fit"):
+        Ridge(1.0).fit([[1.0], [2.0], [3.0]], [1.5e308, 1.6e308, 1.7e308])
+    with pytest.raises(ValueError, match="the intercept does not fit"):
+        Ridge(0.0).fit([[1e160], [2e160]], [-8e307, 8e307])
+    with pytest.raises(ValueError, match="a coefficient does not fit"):
+        Ridge(0.0).fit(1e-200 * GRID[:, np.newaxis], 1e200 * GRID)
+    steep = Ridge(0.0).fit(GRID[:, np.newaxis], 1e300 * GRID)
+    with pytest.raises(ValueError, match="a prediction does not fit"):
+        steep.predict([[1e100]])
 
 
 @pytest.mark.parametrize(
     ("alpha", "error"),
-    [(-1.0, ValueError), (np.nan, ValueError), (np.inf, ValueError), ("1", TypeError)],
+    [
+        (-1.0, ValueError),
+        (np.nan, ValueError),
+        (np.inf, ValueError),
+        ("1", TypeError),
+        (True, TypeError),
+    ],
 )
 def test_bad_alpha(alpha, error):
     with pytest.raises(error, match="alpha must be .*, got"):
