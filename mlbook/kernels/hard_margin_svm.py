@@ -29,25 +29,46 @@ from numpy.typing import ArrayLike, NDArray
 from mlbook.base import Classifier
 from mlbook.exceptions import warn_not_converged
 from mlbook.kernels.kernel_functions import Linear
-from mlbook.kernels.smo import RowCache, Solution, check_box_problem, solve
-from mlbook.validation import Floats
+from mlbook.kernels.smo import RowCache, Solution, solve
+from mlbook.validation import (
+    Floats,
+    as_float,
+    as_matrix,
+    check_integer,
+    check_number,
+)
 
 # a street narrower than this part of the data's size counts as none
 NARROWEST_STREET = 1e-4
+NO_STREET = (
+    "The two classes are not linearly separable, or only by a street narrower than "
+    f"{NARROWEST_STREET:g} of the data's size. Use SVC, which allows violations at a "
+    "cost C, add features, or standardise the columns."
+)
 # what counts as zero in the active set, relative to what it is compared with
 ROUNDING = 1e-10
+# beyond these sizes of the data, prices in 1 / (units of X)^2 may leave float64
+SMALLEST_SIZE, LARGEST_SIZE = 1e-140, 1e140
 
 
 class NotSeparableError(ValueError):
     """No hyperplane separates the two classes."""
 
 
+# ------------------------------------------------------- the formulas of the page
+
+
 def signed_distances(X: Floats, w: Floats, b: float) -> Floats:
     """Distance of every row of X from {x: w'x + b = 0}, positive where w points to.
 
-    X is (n, d), w is (d,); the result is (n,), in units of X.
+    X is (n, d), w is (d,); the result is (n,), in units of X. Raises ValueError if
+    the length of w is 0 or not finite.
     """
-    return (X @ w + b) / np.linalg.norm(w)
+    with np.errstate(over="ignore"):
+        length = float(np.linalg.norm(w))
+    if not 0 < length < np.inf:
+        raise ValueError(f"w must have a finite length > 0, got {length:g}.")
+    return (X @ w + b) / length
 
 
 def weights(alpha: Floats, y: Floats, X: Floats) -> Floats:
@@ -56,8 +77,13 @@ def weights(alpha: Floats, y: Floats, X: Floats) -> Floats:
 
 
 def support_intercept(alpha: Floats, y: Floats, X: Floats, w: Floats) -> float:
-    """b = y_s - w'x_s, averaged over the support vectors s (alpha_s > 0)."""
+    """b = y_s - w'x_s, averaged over the support vectors s (alpha_s > 0).
+
+    Raises ValueError if there is none.
+    """
     on_edge = alpha > 0
+    if not on_edge.any():
+        raise ValueError("No alpha is > 0: without a support vector there is no b.")
     return float(np.mean(y[on_edge] - X[on_edge] @ w))
 
 
@@ -66,9 +92,35 @@ def hull_distance(alpha: Floats, y: Floats, X: Floats) -> float:
 
     With y'alpha = 0, w = sum_i alpha_i y_i x_i is half of sum alpha times the
     difference of a point in the hull of one class and a point in the hull of the
-    other. No street is wider than the distance of two such points.
+    other. No street is wider than the distance of two such points. Raises ValueError
+    unless sum alpha > 0.
     """
-    return float(2 * np.linalg.norm(weights(alpha, y, X)) / alpha.sum())
+    price = float(alpha.sum())
+    if not price > 0:
+        raise ValueError(f"The sum of alpha must be > 0, got {price:g}.")
+    return float(2 * np.linalg.norm(weights(alpha, y, X)) / price)
+
+
+def _centred(X: Floats) -> tuple[Floats, Floats, float]:
+    """Return Z = (X - centre) / size, the centre, and the data's size.
+
+    The street is the same wherever the origin lies and whatever the unit is, but
+    rounding errors are not. The centre is the mean of the rows, the size their largest
+    distance from it (1 if all are equal), so that no row of Z is longer than 1. Raises
+    ValueError if the size is outside [1e-140, 1e140].
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        D = X - X[0]  # exactly 0 in a constant column
+        mean = D.mean(axis=0)
+        D -= mean
+        unit = float(np.abs(D).max()) or 1.0  # the squares of D may overflow
+        size = unit * float(np.linalg.norm(D / unit, axis=1).max()) or 1.0
+    if not SMALLEST_SIZE <= size <= LARGEST_SIZE:
+        raise ValueError(
+            f"The data have a size of {size:.3g}, which must lie between "
+            f"{SMALLEST_SIZE:g} and {LARGEST_SIZE:g}: rescale X."
+        )
+    return D / size, X[0] + mean, size
 
 
 # ------------------------------------------------- the two problems as matrices
@@ -111,18 +163,35 @@ def dual_problem(X: Floats, y: Floats) -> QuadraticProblem:
                             E=y[np.newaxis])
 
 
-def primal_qp(X: Floats, y: Floats) -> tuple[Floats, float, Floats]:
+def primal_qp(
+    X: ArrayLike, y: ArrayLike, tol: float = 1e-9
+) -> tuple[Floats, float, Floats]:
     """Solve the primal for X (n, d) and y (n,) of +1 and -1; return w, b and alpha.
 
-    Raises NotSeparableError if no hyperplane separates the classes.
+    A constraint may be violated by ``tol``, in units of the margin (1); a street
+    narrower than 1e-3 of the data's size may need a larger one than the default.
+
+    Raises ValueError unless X is finite and y holds both labels and no other, and
+    NotSeparableError if no hyperplane separates the classes, or only by a street
+    narrower than about 2e-5 of the data's size, which rounding errors hide.
+    RuntimeError as ``active_set``.
     """
+    X, y = as_matrix(X), as_float(y, "y")
+    if y.shape != (len(X),) or set(np.unique(y)) != {-1.0, 1.0}:
+        raise ValueError(
+            f"y must hold a label for each of the {len(X)} rows of X, +1 or -1, and "
+            f"both of them, got shape {y.shape} and values {np.unique(y)[:5].tolist()}."
+        )
+    Z, centre, size = _centred(X)
     # with one sample alone, w = 0 and b = y_1 is the minimum
-    u, alpha = active_set(primal_problem(X, y), [0])
-    return u[1:], float(u[0]), alpha
+    u, alpha = active_set(primal_problem(Z, y), [0], tol)
+    w = u[1:] / size
+    return w, float(u[0] - w @ centre), alpha / size**2
 
 
 def active_set(
-    problem: QuadraticProblem, active: list[int], tol: float = 1e-9
+    problem: QuadraticProblem, active: list[int], tol: float = 1e-9,
+    max_iter: int = 10_000,
 ) -> tuple[Floats, Floats]:
     """Minimise 1/2 u'Qu + p'u subject to A u >= c by a dual active-set method.
 
@@ -138,8 +207,10 @@ def active_set(
     active : list of int
         Constraints to start from, such that the minimum with equality there has
         multipliers >= 0: for the primal SVM, any one sample.
-    tol : float
+    tol : float > 0
         Largest violation of a constraint that counts as none, in units of c.
+    max_iter : int
+        Most constraints that may join or leave.
 
     Returns
     -------
@@ -151,27 +222,52 @@ def active_set(
     NotSeparableError
         If no point satisfies all constraints.
     ValueError
-        If the constraints in ``active`` are no such start.
+        If the constraints in ``active`` are no such start, or ``problem`` has an E.
+    RuntimeError
+        If the tolerance cannot be met: rounding errors are larger, or max_iter ends
+        the search.
     """
-    active = list(active)
-    m, A, c = len(problem.p), problem.A, problem.c
-    system = _kkt(problem, active)
-    if np.linalg.matrix_rank(system) < len(system):
-        raise ValueError(f"the constraints {active} do not determine a minimum: begin "
-                         "with others.")
-    start = np.linalg.solve(system, np.r_[-problem.p, c[active]])
-    u, multipliers = start[:m], np.zeros(len(c))
-    multipliers[active] = -start[m:]
-    if (multipliers < 0).any():
-        raise ValueError(f"the constraints {active} have a negative multiplier: begin "
-                         "with others.")
+    check_number("tol", tol, above=0)
+    check_integer("max_iter", max_iter, low=1)
+    if problem.E is not None:
+        raise ValueError("active_set takes no equations E u = 0: eliminate a variable.")
+    for name in "QpAc":
+        as_float(getattr(problem, name), name)  # or a NaN would be searched for ever
+    active, n_iter = list(active), 0
+    u, multipliers = _start(problem, active)
     while True:
-        slack = A @ u - c
+        slack = problem.A @ u - problem.c
         entering = int(slack.argmin())
         if slack[entering] >= -tol:
             return u, multipliers
+        if entering in active:
+            raise RuntimeError(
+                f"Rounding errors violate constraint {entering}, which is active, by "
+                f"{-slack[entering]:.2g} > tol={tol:g}: scale the problem or raise tol."
+            )
         while entering not in active:
+            if n_iter == max_iter:
+                raise RuntimeError(
+                    f"active_set stopped at max_iter={max_iter} with a violation of "
+                    f"{-slack[entering]:.2g} > tol={tol:g}: raise max_iter."
+                )
             u = _advance(problem, active, u, multipliers, entering)
+            n_iter += 1
+
+
+def _start(problem: QuadraticProblem, active: list[int]) -> tuple[Floats, Floats]:
+    """The minimum with equality on the active set, and the multipliers there."""
+    m, system = len(problem.p), _kkt(problem, active)
+    if np.linalg.matrix_rank(system) < len(system):
+        raise ValueError(f"the constraints {active} do not determine a minimum, as far "
+                         "as rounding tells: begin with others, or scale the problem.")
+    solution = np.linalg.solve(system, np.r_[-problem.p, problem.c[active]])
+    multipliers = np.zeros(len(problem.c))
+    multipliers[active] = -solution[m:]
+    if (multipliers < -ROUNDING * np.abs(multipliers).max(initial=1.0)).any():
+        raise ValueError(f"the constraints {active} have a negative multiplier: begin "
+                         "with others.")
+    return solution[:m], np.maximum(multipliers, 0.0)
 
 
 def _kkt(problem: QuadraticProblem, active: list[int]) -> Floats:
@@ -216,13 +312,29 @@ def _advance(
 # ------------------------------------------------------------------ estimator
 
 
+def solve_dual(
+    Z: Floats, y: Floats, tol: float, max_iter: int, alpha: Floats | None = None
+) -> Solution:
+    """Solve the dual for Z (n, d) and y (n,) of +1 and -1, from ``alpha`` or from 0.
+
+    The rows of Z should be about as long as 1: the search ends where the distance of
+    the two means falls below 1e-4.
+    """
+    n, kernel = len(y), Linear()
+    return solve(
+        RowCache(kernel.rows(Z), n), kernel.diagonal(Z), y, p=-np.ones(n),
+        upper=np.full(n, np.inf), alpha=alpha, tol=tol, max_iter=max_iter,
+        stop=lambda a, _: hull_distance(a, y, Z) < NARROWEST_STREET)
+
+
 class HardMarginSVC(Classifier):
     """The linear classifier with the widest street between two separable classes.
 
     Parameters
     ----------
-    tol : float > 0
-        Largest violation of the optimality conditions, in units of the margin (1).
+    tol : float, 0 < tol < 1
+        Largest violation of the optimality conditions, in units of the margin: no
+        sample has y (w'x + b) < 1 - tol.
     max_iter : int
         Most pairs of multipliers moved.
 
@@ -232,6 +344,7 @@ class HardMarginSVC(Classifier):
     coef_ : ndarray of shape (d,), w, in 1 / (units of X)
     intercept_ : float, b
     margin_ : float, distance of the nearest samples from the boundary, in units of X
+        Negative where max_iter ended the search with a sample on the wrong side.
     support_ : ndarray, rows of the training data with alpha > 0
     support_vectors_ : ndarray of shape (n_support, d)
     dual_coef_ : ndarray of shape (n_support,)
@@ -252,46 +365,41 @@ class HardMarginSVC(Classifier):
     def fit(self, X: ArrayLike, y: ArrayLike) -> HardMarginSVC:
         """Fit to X of shape (n, d) and labels y of shape (n,); return self.
 
-        Raises ValueError unless there are two classes, and NotSeparableError (a
-        ValueError) if no hyperplane separates them or the street between them is
-        narrower than 1e-4 of the data's size. Warns with ConvergenceWarning where
-        max_iter ends the search.
+        There is no sample_weight: a weight k would state a constraint k times, which
+        changes nothing. Leave out the rows of weight 0.
+
+        Raises ValueError unless there are two classes and the data's size lies between
+        1e-140 and 1e140, and NotSeparableError (a ValueError) if no hyperplane
+        separates the classes or the street between them is narrower than 1e-4 of the
+        data's size (the largest distance of a sample from their mean). Warns with
+        ConvergenceWarning where max_iter ends the search.
         """
-        check_box_problem(self.tol, self.max_iter)
+        check_number("tol", self.tol, above=0, below=1)
+        check_integer("max_iter", self.max_iter, low=1)
         X, codes, _ = self._check_fit_data_and_target(X, y)
         _check_two_classes(self.classes_)
         y = np.where(codes == 1, 1.0, -1.0)
-        # the street is the same wherever the origin lies and whatever the unit is, but
-        # rounding errors are not
-        centre = X.mean(axis=0)
-        size = float(np.linalg.norm(X - centre, axis=1).max()) or 1.0
-        Z = (X - centre) / size
-        solution = self._solve(Z, y)
+        Z, centre, size = _centred(X)
+        solution = solve_dual(Z, y, self.tol, self.max_iter)
+        distance = hull_distance(solution.alpha, y, Z)
+        if distance < NARROWEST_STREET:
+            raise NotSeparableError(NO_STREET)
         self._store(X, y, Z, centre, size, solution)
+        if not solution.converged:
+            warn_not_converged(self._shortfall(solution))
         return self
 
-    def _solve(self, Z: Floats, y: Floats) -> Solution:
-        n, K = len(y), Linear()
-        solution = solve(
-            RowCache(K.rows(Z), n), K.diagonal(Z), y, p=-np.ones(n),
-            upper=np.full(n, np.inf), tol=self.tol, max_iter=self.max_iter,
-            stop=lambda a, _: hull_distance(a, y, Z) < NARROWEST_STREET)
-        if not solution.converged:
-            self._explain(solution, hull_distance(solution.alpha, y, Z))
-        return solution
-
-    def _explain(self, solution: Solution, distance: float) -> None:
-        """Say why the search ended early: no street, or too few steps."""
-        if distance < NARROWEST_STREET:
-            raise NotSeparableError(
-                "The two classes are not linearly separable, or only by a street "
-                f"narrower than {NARROWEST_STREET:g} of the data's size. Use SVC, "
-                "which allows violations at a cost C, or add features."
-            )
-        warn_not_converged(
-            f"HardMarginSVC stopped at max_iter={self.max_iter} with a gap of "
-            f"{solution.gap:.2g} > tol={self.tol:g}: raise max_iter, or use SVC if the "
-            "classes may not be separable."
+    def _shortfall(self, solution: Solution) -> str:
+        """What to say of a search that ended early."""
+        end, advice = f"at max_iter={self.max_iter}", "raise max_iter"
+        if solution.n_iter < self.max_iter:
+            end = f"after {solution.n_iter} steps by rounding errors"
+            advice = "raise tol"
+        side = " (a sample is on the wrong side)" if self.margin_ <= 0 else ""
+        return (
+            f"HardMarginSVC stopped {end} with a gap of {solution.gap:.2g} "
+            f"(tol={self.tol:g}) and a margin of {self.margin_:.3g}{side}: "
+            f"{advice}, or use SVC if the classes may not be separable."
         )
 
     def _store(
@@ -311,8 +419,15 @@ class HardMarginSVC(Classifier):
         self.n_iter_ = solution.n_iter
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """w'x + b, shape (m,), positive for ``classes_[1]``."""
-        return self._check_new_data(X) @ self.coef_ + self.intercept_
+        """w'x + b, shape (m,), positive for ``classes_[1]``.
+
+        Raises ValueError where it leaves the range of float64.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            score = self._check_new_data(X) @ self.coef_ + self.intercept_
+        if not np.isfinite(score).all():
+            raise ValueError("w'x + b is too large for float64: rescale X.")
+        return score
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class on whose side of the boundary x lies, shape (m,)."""
@@ -323,7 +438,7 @@ class HardMarginSVC(Classifier):
 def _check_two_classes(classes: NDArray[Any]) -> None:
     if len(classes) < 2:
         raise ValueError(
-            f"HardMarginSVC needs 2 classes, got one class: {classes[0]!r}."
+            f"HardMarginSVC needs 2 classes, got one class: {classes.tolist()[0]!r}."
         )
     if len(classes) > 2:
         raise ValueError(

@@ -21,6 +21,7 @@ from mlbook.kernels.hard_margin_svm import (
     primal_problem,
     primal_qp,
     signed_distances,
+    solve_dual,
     support_intercept,
     weights,
 )
@@ -99,10 +100,11 @@ def test_primal_and_dual_meet(name):
     X, y = PROBLEMS[name]
     model = HardMarginSVC(tol=1e-9).fit(X, y)
     size = np.linalg.norm(X - X.mean(axis=0), axis=1).max()
-    w, b, alpha = primal_qp(X / size, y)
-    np.testing.assert_allclose(w / size, model.coef_, rtol=1e-6,
+    w, b, alpha = primal_qp(X, y)
+    np.testing.assert_allclose(w, model.coef_, rtol=1e-6,
                                atol=1e-7 * np.abs(model.coef_).max())
-    np.testing.assert_allclose(X / size @ w + b, model.decision_function(X), atol=1e-6)
+    np.testing.assert_allclose(X @ w + b, model.decision_function(X), atol=1e-6)
+    w, alpha = w * size, alpha * size**2
     dual = dual_problem(X / size, y)
     primal = primal_problem(X / size, y)
     value = primal.objective(np.r_[b, w])
@@ -152,6 +154,16 @@ def test_no_other_hyperplane_has_a_wider_street():
         assert width <= 2 * model.margin_ * (1 + 1e-7)
 
 
+def test_the_default_tolerance_is_met():
+    """An optimum without a third of its digits would differ in the fifth."""
+    for seed in range(6):
+        X, y = separable(seed)
+        model = HardMarginSVC().fit(X, y)
+        assert (y * model.decision_function(X)).min() > 1 - 2e-6
+        np.testing.assert_allclose(model.coef_, primal_qp(X, y)[0], rtol=1e-5)
+        assert HardMarginSVC(tol=1e-1).fit(X, y).n_iter_ < model.n_iter_
+
+
 def test_by_hand():
     """Only the nearest sample of each class decides."""
     X = np.array([[2.0, 2.0], [4.0, 0.0], [0.0, 0.0], [0.0, -1.0]])
@@ -196,6 +208,49 @@ def test_exchanging_the_classes_changes_the_sign():
     assert two.intercept_ == pytest.approx(-one.intercept_, abs=1e-7)
 
 
+def test_a_sample_on_the_boundary_belongs_to_the_first_class():
+    model = HardMarginSVC().fit([[-1.0], [1.0]], ["left", "right"])
+    assert model.decision_function([[0.0]]) == 0
+    assert model.predict([[0.0], [1e-9]]).tolist() == ["left", "right"]
+
+
+@pytest.mark.parametrize(
+    "factor, shift", [(1e-6, 0), (1, 1e5), (1e130, 0), (1e-130, 0)])
+def test_neither_solver_minds_the_unit_or_the_origin(factor, shift):
+    X, y = separable(3)
+    w, b, alpha = primal_qp(X, y)
+    moved_w, moved_b, moved_alpha = primal_qp(factor * X + shift, y)
+    np.testing.assert_allclose(moved_w * factor, w, rtol=1e-8)
+    assert moved_b == pytest.approx(b - (moved_w * shift).sum(), rel=1e-8)
+    np.testing.assert_allclose(moved_alpha * factor**2, alpha, rtol=1e-7, atol=1e-9)
+    model = HardMarginSVC(tol=1e-9).fit(factor * X + shift, y)
+    np.testing.assert_allclose(model.coef_ * factor, w, rtol=1e-6)
+    assert model.margin_ / factor == pytest.approx(1 / np.linalg.norm(w))
+
+
+def test_two_samples_a_hundredth_apart_in_a_thousand():
+    w, b, alpha = primal_qp([[1000.0], [1000.01]], [-1, 1])
+    assert w == pytest.approx([200]) and b == pytest.approx(-200_001)
+    np.testing.assert_allclose(alpha, 20_000)
+
+
+@pytest.mark.parametrize("factor", [1e155, 1e-200, 1e307])
+def test_a_size_whose_square_leaves_float64_is_refused(factor):
+    X, y = separable(3)
+    for solver in (HardMarginSVC().fit, primal_qp):
+        with pytest.raises(ValueError, match="rescale X") as caught:
+            solver(X * factor, y)
+        assert not isinstance(caught.value, NotSeparableError)
+
+
+def test_a_constant_column_changes_nothing():
+    """Its mean is rounded, and what is left must not count as the data's size."""
+    X, y = separable(2)
+    wide = np.column_stack([X, np.full(len(X), 1e15 / 3)])
+    model = HardMarginSVC(tol=1e-9).fit(wide, y)
+    np.testing.assert_allclose(model.coef_, np.r_[primal_qp(X, y)[0], 0], rtol=1e-6)
+
+
 # Where there is no street
 
 
@@ -223,7 +278,8 @@ NOT_SEPARABLE = {
 @pytest.mark.parametrize("name", NOT_SEPARABLE)
 def test_an_error_says_that_no_street_exists(name):
     X, y = NOT_SEPARABLE[name]
-    with pytest.raises(ValueError, match="not linearly separable.*Use SVC"):
+    with pytest.raises(NotSeparableError,
+                       match="not linearly separable.*Use SVC.*standardise"):
         HardMarginSVC().fit(X, y)
     sign = np.where(np.asarray(y) == np.max(y), 1.0, -1.0)
     with pytest.raises(NotSeparableError):
@@ -239,6 +295,40 @@ def test_a_narrow_street_is_found(width):
     X[:, 0] += y * width / 2 + 0.3 * X[:, 1]
     model = HardMarginSVC().fit(X, y)
     assert 2 * model.margin_ == pytest.approx(width / np.sqrt(1 + 0.3**2), rel=1e-3)
+
+
+def test_the_narrowest_street():
+    """It is 1e-4 of the largest distance from the mean, however soon it is found."""
+    y = np.array([-1, -1, 1, 1])
+    wide, narrow = (np.array([[-width / 2], [-1], [width / 2], [1]])
+                    for width in (1.1e-4, 0.9e-4))
+    model = HardMarginSVC().fit(wide, y)
+    assert model.margin_ == pytest.approx(0.55e-4)
+    assert model.n_iter_ == 1
+    with pytest.raises(NotSeparableError):
+        HardMarginSVC().fit(narrow, y)
+    assert 2 / primal_qp(narrow, y)[0] == pytest.approx([0.9e-4])
+
+
+def test_one_sample_far_away_makes_the_data_large():
+    X = np.r_[-np.ones(200), np.ones(200), 1e5][:, np.newaxis]
+    y = np.repeat([0, 1], [200, 201])
+    with pytest.raises(NotSeparableError):
+        HardMarginSVC().fit(X, y)
+    X[-1] = 1e4
+    assert HardMarginSVC().fit(X, y).margin_ == pytest.approx(1)
+
+
+def test_a_fit_that_finds_no_street_leaves_the_old_model():
+    X, y = separable(0)
+    model = HardMarginSVC().fit(X, y)
+    before = {name: np.copy(value) for name, value in vars(model).items()}
+    for bad in (overlapping(0), (X * 1e200, y), (X, np.ones(len(y)))):
+        with pytest.raises(ValueError):
+            model.fit(*bad)
+        assert set(vars(model)) == set(before)
+        for name, value in before.items():
+            np.testing.assert_array_equal(getattr(model, name), value)
 
 
 def test_no_street_is_wider_than_the_hull_distance():
@@ -262,10 +352,27 @@ def test_the_hull_distance_is_the_street_at_the_optimum():
     assert hull_distance(alpha, y, X) == pytest.approx(street)
 
 
-def test_iteration_limit_warns():
+def test_iteration_limit_warns_the_caller_of_fit():
     X, y = separable(3)
-    with pytest.warns(ConvergenceWarning, match="max_iter=3"):
-        HardMarginSVC(max_iter=3).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="max_iter=3") as caught:
+        model = HardMarginSVC(max_iter=3).fit(X, y)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert model.n_iter_ == 3
+
+
+def test_one_step_by_hand_leaves_a_sample_on_the_wrong_side():
+    """The first pair is the bridge from (0, 0) to (2, 0); (1.5, 9) is overlooked."""
+    X = np.array([[0.0, 0.0], [2.0, 0.0], [3.0, 9.0], [0.5, 9.0]])
+    y = np.array([-1, 1, -1, 1])
+    with pytest.warns(ConvergenceWarning, match="wrong side"):
+        model = HardMarginSVC(max_iter=1).fit(X, y)
+    assert model.n_iter_ == 1
+    assert model.support_.tolist() == [0, 1]
+    np.testing.assert_allclose(model.dual_coef_, [-0.5, 0.5])
+    np.testing.assert_allclose(model.coef_, [1, 0], atol=1e-12)
+    assert model.intercept_ == pytest.approx(-1)
+    # (3, 9) lies two beyond the line, on the other side
+    assert model.margin_ == pytest.approx(-2)
 
 
 @pytest.mark.parametrize("labels, message", [
@@ -275,10 +382,18 @@ def test_two_classes_are_needed(labels, message):
         HardMarginSVC().fit([[0.0], [1.0], [2.0]], labels)
 
 
-@pytest.mark.parametrize("parameters", [{"tol": 0}, {"tol": np.nan}, {"max_iter": 0}])
+@pytest.mark.parametrize(
+    "parameters", [{"tol": 0}, {"tol": np.nan}, {"tol": 1}, {"max_iter": 0}])
 def test_bad_parameters(parameters):
     with pytest.raises(ValueError, match=next(iter(parameters))):
         HardMarginSVC(**parameters).fit(*separable(0))
+
+
+def test_scores_beyond_float64_are_refused():
+    X, y = separable(3)
+    model = HardMarginSVC().fit(X, y)
+    with pytest.raises(ValueError, match="too large"):
+        model.predict(np.full((1, X.shape[1]), 1e308))
 
 
 # The active set
@@ -305,6 +420,19 @@ def test_active_set_on_general_problems(seed):
     assert (multipliers > 0).any()
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_the_unit_of_a_constraint_does_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    problem = QuadraticProblem(np.eye(5), 9 * rng.normal(size=5),
+                               rng.normal(size=(12, 5)), rng.normal(size=12) - 1)
+    unit = 10.0 ** rng.uniform(-3, 3, size=12)
+    scaled = QuadraticProblem(problem.Q, problem.p, unit[:, np.newaxis] * problem.A,
+                              unit * problem.c)
+    one, two = active_set(problem, []), active_set(scaled, [])
+    np.testing.assert_allclose(two[0], one[0], atol=1e-5)
+    np.testing.assert_allclose(unit * two[1], one[1], atol=1e-5)
+
+
 def test_active_set_drops_a_constraint_that_stops_mattering():
     """The first two samples make a street; the third shows that one of them is idle."""
     X = np.array([[2.0, 3.0], [-2.0, -3.0], [1.0, 0.0], [-1.0, 0.0]])
@@ -312,6 +440,83 @@ def test_active_set_drops_a_constraint_that_stops_mattering():
     w, b, alpha = primal_qp(X, y)
     np.testing.assert_allclose(w, [1, 0], atol=1e-12)
     np.testing.assert_allclose(alpha, [0, 0, 0.5, 0.5], atol=1e-12)
+
+
+def test_active_set_leaves_no_violation_larger_than_its_default_tolerance():
+    problem = QuadraticProblem(np.eye(1), np.zeros(1), np.ones((2, 1)),
+                               np.array([1.0, 1.0 + 1e-7]))
+    u, multipliers = active_set(problem, [0])
+    assert u[0] == pytest.approx(1 + 1e-7, rel=1e-12)
+    np.testing.assert_allclose(multipliers, [0, 1 + 1e-7], atol=1e-12)
+    u, _ = active_set(problem, [0], tol=1e-6)
+    assert u[0] == pytest.approx(1, rel=1e-12)
+
+
+def test_primal_qp_leaves_no_violation_larger_than_its_default_tolerance():
+    X, y = [[-1.0], [1.0], [1.0 - 1e-6]], [-1, 1, 1]
+    assert primal_qp(X, y)[0] == pytest.approx([2 / (2 - 1e-6)], rel=1e-10)
+    assert primal_qp(X, y, tol=1e-4)[0] == pytest.approx([1], rel=1e-10)
+
+
+def test_constraints_that_left_the_active_set_have_multiplier_zero():
+    """Exactly: with real numbers, no more constraints are active than directions."""
+    left = 0
+    for seed in range(40):
+        X, y = separable(seed)
+        _, _, alpha = primal_qp(X, y)
+        assert np.count_nonzero(alpha) <= X.shape[1] + 1
+        left += np.count_nonzero(alpha) < X.shape[1] + 1
+    assert left > 0
+
+
+def test_active_set_reports_a_tolerance_below_rounding_and_too_few_steps():
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(5, 5))
+    problem = QuadraticProblem(B @ B.T + np.eye(5), 9 * rng.normal(size=5),
+                               rng.normal(size=(12, 5)), rng.normal(size=12) + 1e4)
+    with pytest.raises(RuntimeError, match="Rounding errors.*tol=1e-300"):
+        active_set(problem, [], tol=1e-300)
+    with pytest.raises(RuntimeError, match="max_iter=1 .*violation"):
+        active_set(problem, [], max_iter=1)
+
+
+def test_active_set_refuses_what_it_would_search_for_ever_or_overlook():
+    X, y = separable(3)
+    problem = primal_problem(X, y)
+    for tol in (0, -1, np.nan, np.inf):
+        with pytest.raises(ValueError, match="tol"):
+            active_set(problem, [0], tol=tol)
+    with pytest.raises(ValueError, match="max_iter"):
+        active_set(problem, [0], max_iter=0)
+    with pytest.raises(ValueError, match="no equations"):
+        active_set(dual_problem(X, y), [0])
+    with pytest.raises(ValueError, match="c contains NaN"):
+        active_set(QuadraticProblem(problem.Q, problem.p, problem.A,
+                                    problem.c * np.nan), [0])
+
+
+@pytest.mark.parametrize("labels", [
+    np.ones(60), separable(3)[1][:9], separable(3)[1] + 1, separable(3)[1][:, None]])
+def test_primal_qp_wants_both_labels_for_each_row(labels):
+    with pytest.raises(ValueError, match="both of them"):
+        primal_qp(separable(3)[0], labels)
+
+
+def test_primal_qp_wants_finite_samples():
+    with pytest.raises(ValueError, match="X contains NaN"):
+        primal_qp([[np.nan], [1.0]], [-1, 1])
+    with pytest.raises(ValueError, match="2D"):
+        primal_qp([1.0, 2.0], [-1, 1])
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-4])
+def test_primal_qp_finds_a_narrow_street(width):
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, size=(60, 2))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    X[:, 0] = y * width / 2 + 0.3 * X[:, 1]
+    w, _, _ = primal_qp(X, y, tol=1e-6)
+    assert 2 / np.linalg.norm(w) == pytest.approx(width / np.hypot(1, 0.3), rel=1e-6)
 
 
 def test_active_set_refuses_a_start_that_is_none():
@@ -335,6 +540,34 @@ def test_parts_by_hand():
     assert b == pytest.approx(-1)
     np.testing.assert_allclose(signed_distances(X, w, b), [2.5, -2.5])
     assert hull_distance(alpha, y, X) == pytest.approx(5)
+
+
+def test_the_intercept_is_the_plain_mean_over_the_support_vectors():
+    X, y = np.array([[0.0], [2.0], [5.0], [9.0]]), np.array([-1.0, 1.0, 1.0, 1.0])
+    # y - w x = -1, -1, -4 where alpha > 0
+    b = support_intercept(np.array([3.0, 1.0, 1.0, 0.0]), y, X, np.ones(1))
+    assert b == pytest.approx(-2)
+
+
+def test_parts_refuse_what_has_no_answer():
+    X, y = separable(0)
+    with pytest.raises(ValueError, match="length > 0, got 0"):
+        signed_distances(X, np.zeros(X.shape[1]), 1.0)
+    with pytest.raises(ValueError, match="got inf"):
+        signed_distances(X, np.full(X.shape[1], 1e200), 1.0)
+    with pytest.raises(ValueError, match="sum of alpha"):
+        hull_distance(np.zeros(len(y)), y, X)
+    with pytest.raises(ValueError, match="support vector"):
+        support_intercept(np.zeros(len(y)), y, X, np.ones(X.shape[1]))
+
+
+def test_the_solver_starts_where_it_is_told():
+    """Without a step the objective is that of the start, by the explicit matrices."""
+    X, y = separable(2)
+    alpha = np.random.default_rng(0).uniform(size=len(y))
+    solution = solve_dual(X, y, tol=0.5, max_iter=0, alpha=alpha)
+    np.testing.assert_array_equal(solution.alpha, alpha)
+    assert solution.objective == pytest.approx(dual_problem(X, y).objective(alpha))
 
 
 # scikit-learn's checks that fit inseparable classes, run on separable labels instead

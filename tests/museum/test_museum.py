@@ -280,7 +280,7 @@ MUTANTS = [
     Mutant(
         "a distance to a hyperplane that is not divided by the length of w",
         HARD_MARGIN,
-        "return (X @ w + b) / np.linalg.norm(w)",
+        "return (X @ w + b) / length",
         "return X @ w + b",
         IN_HARD_MARGIN + "test_the_margin_is_the_nearest_distance_and_half_the_street"
         "[random 0]",
@@ -510,8 +510,8 @@ MUTANTS = [
     Mutant(
         "a weight of a reading that never reaches its box",
         SVR,
-        "self.epsilon, self.C * weight,",
-        "self.epsilon, self.C * np.ones_like(weight),",
+        "upper = box(C, weight)",
+        "upper = box(C, np.ones_like(weight))",
         IN_SVR + "test_weights_scale_the_box",
     ),
     Mutant(
