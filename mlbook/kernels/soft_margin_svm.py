@@ -25,54 +25,113 @@ from numpy.typing import ArrayLike, NDArray
 from mlbook.base import Classifier
 from mlbook.exceptions import warn_not_converged
 from mlbook.kernels.kernel_functions import Gaussian, Kernel, check_kernel
-from mlbook.kernels.smo import CACHE_BYTES, RowCache, Solution, check_box_problem, solve
-from mlbook.validation import Floats, check_number
+from mlbook.kernels.smo import (
+    CACHE_BYTES,
+    RowCache,
+    Solution,
+    box,
+    check_box_problem,
+    solve,
+)
+from mlbook.validation import (
+    Floats,
+    as_float,
+    as_matrix,
+    check_integer,
+    check_number,
+    check_sample_weight,
+    positive_rows,
+)
 
 # pairs of a prediction point and a support vector held in memory at once
 PAIRS_IN_MEMORY = 2**21
 
 
-def default_kernel(X: Floats, weight: Floats | None = None) -> Gaussian:
+def default_kernel(X: ArrayLike, weight: ArrayLike | None = None) -> Gaussian:
     """The Gaussian kernel with gamma = 1 / (d Var X), scikit-learn's "scale".
 
-    A row of ``weight`` k counts as k rows (scikit-learn counts it once).
+    X is (n, d), and Var X is the variance of all its entries about their one mean. A
+    row of ``weight`` k counts as k rows (scikit-learn counts it once). Where all
+    entries are equal gamma is 1. Raises ValueError for NaN or infinity, and where the
+    variance or gamma leaves the range of float64.
     """
-    mean = np.average(X, weights=weight, axis=0).mean()
-    variance = np.average((X - mean) ** 2, weights=weight, axis=0).mean()
-    return Gaussian(gamma=1.0 / (X.shape[1] * variance) if variance > 0 else 1.0)
+    X = as_matrix(X)
+    weight = check_sample_weight(weight, len(X))
+    X, weight = positive_rows(weight, X, weight)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        # from one of the entries, so that equal ones have no variance made of rounding
+        offset = X - X[0, 0]
+        if not offset.any():
+            return Gaussian(gamma=1.0)
+        mean = np.average(offset, weights=weight, axis=0).mean()
+        variance = np.average((offset - mean) ** 2, weights=weight, axis=0).mean()
+        gamma = 1.0 / (X.shape[1] * variance)
+    if not (np.isfinite(gamma) and gamma > 0):
+        raise ValueError(
+            f"The variance of X is {variance:g}, which leaves no gamma = 1 / (d Var X):"
+            " scale the features."
+        )
+    return Gaussian(gamma=float(gamma))
 
 
 def solve_svm(
     kernel: Kernel, X: Floats, y: Floats, upper: Floats, tol: float, max_iter: int,
     cache_bytes: int = CACHE_BYTES,
 ) -> Solution:
-    """Solve the dual for labels y = +-1 and the box 0 <= alpha_i <= upper_i."""
-    rows = RowCache(kernel.rows(X), len(X), cache_bytes)
+    """Solve the dual for labels y = +-1 and the box 0 <= alpha_i <= upper_i.
+
+    X is (n, d), y and upper are (n,). Half of ``cache_bytes`` is for rows of the Gram
+    matrix, half for the solver's curvatures. Raises ValueError as ``smo.solve`` does.
+    """
+    rows = RowCache(kernel.rows(X), len(X), cache_bytes // 2)
     return solve(rows, kernel.diagonal(X), y, -np.ones(len(X)), upper, tol=tol,
-                 max_iter=max_iter)
+                 max_iter=max_iter, cache_bytes=cache_bytes // 2)
 
 
-def hinge_objective(w: Floats, b: float, X: Floats, y: Floats, C: float) -> float:
+def hinge_objective(
+    w: ArrayLike, b: float, X: ArrayLike, y: ArrayLike, C: float
+) -> float:
     """|w|^2 / 2 + C sum_i max(0, 1 - y_i (w'x_i + b)), the primal without its slacks.
 
-    For labels y = +-1 and the linear kernel; X is (n, d), w is (d,).
+    For the linear kernel and labels y = +-1: X is (n, d), w is (d,), y is (n,). Raises
+    ValueError for other shapes or labels, NaN or infinity, and where the sum overflows.
     """
-    slack = np.maximum(0.0, 1.0 - y * (X @ w + b))
-    return float(0.5 * w @ w + C * slack.sum())
+    X, w, y = as_matrix(X), as_float(w, "w"), as_float(y, "y")
+    b, C = check_number("b", b), check_number("C", C, low=0)
+    if w.shape != X.shape[1:] or y.shape != X.shape[:1]:
+        raise ValueError(
+            f"For X of shape {X.shape} w must have shape {X.shape[1:]} and y "
+            f"{X.shape[:1]}, got {w.shape} and {y.shape}."
+        )
+    if not (np.abs(y) == 1).all():
+        raise ValueError("y must hold labels +1 and -1.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        slack = np.maximum(0.0, 1.0 - y * (X @ w + b))
+        objective = float(0.5 * w @ w + C * slack.sum())
+    if not np.isfinite(objective):
+        raise ValueError("The objective overflows on these data: scale the features.")
+    return objective
 
 
 def expansion(kernel: Kernel, X: Floats, vectors: Floats, weights: Floats) -> Floats:
     """sum_i weights_i k(x, vectors_i) for every row x of X, in blocks of rows.
 
-    ``weights`` has shape (n_vectors,) or (n_vectors, r).
+    ``weights`` has shape (n_vectors,) or (n_vectors, r), the result (m,) or (m, r).
+    Raises ValueError where the kernel or the sum overflows.
     """
     result = np.zeros((len(X), *weights.shape[1:]))
     if len(vectors) == 0:
         return result
     block = max(1, PAIRS_IN_MEMORY // len(vectors))
-    for start in range(0, len(X), block):
-        part = slice(start, start + block)
-        result[part] = kernel(X[part], vectors) @ weights
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, len(X), block):
+            part = slice(start, start + block)
+            result[part] = kernel(X[part], vectors) @ weights
+    if not np.isfinite(result).all():
+        raise ValueError(
+            f"The sum of {kernel} over the training samples overflows on these points: "
+            "scale the features."
+        )
     return result
 
 
@@ -92,7 +151,7 @@ class SVC(Classifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (K,)
+    classes_ : ndarray of shape (n_classes,)
     support_ : ndarray, rows of the training data with alpha > 0 in some pair
     support_vectors_ : ndarray of shape (n_support, d)
     dual_coef_ : ndarray of shape (n_pairs, n_support)
@@ -120,16 +179,19 @@ class SVC(Classifier):
     ) -> SVC:
         """Fit to X of shape (n, d) and labels y of shape (n,); return self.
 
-        Raises ValueError for fewer than two classes and for bad parameters; warns with
-        ConvergenceWarning where max_iter ends a search.
+        Raises ValueError for fewer than two classes, for bad parameters and where the
+        kernel or C times a weight leaves the range of float64. Warns with
+        ConvergenceWarning where max_iter ends a search or rounding errors exceed tol.
         """
-        check_number("C", self.C, above=0)
+        C = check_number("C", self.C, above=0)
         check_box_problem(self.tol, self.max_iter)
         X, codes, weight = self._check_fit_data_and_target(X, y, sample_weight)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"SVC needs at least 2 classes, got one class: {self.classes_[0]!r}."
+                "SVC needs at least 2 classes, got one class: "
+                f"{self.classes_.tolist()[0]!r} (rows of weight 0 do not count)."
             )
+        upper = box(C, weight)
         self.kernel_ = (default_kernel(X, weight) if self.kernel is None
                         else check_kernel(self.kernel))
         pairs = list(itertools.combinations(range(len(self.classes_)), 2))
@@ -138,8 +200,8 @@ class SVC(Classifier):
         for row, (first, second) in zip(coefficients, pairs):
             rows = np.flatnonzero((codes == first) | (codes == second))
             sign = np.where(codes[rows] == second, 1.0, -1.0)
-            solution = solve_svm(self.kernel_, X[rows], sign, self.C * weight[rows],
-                                 self.tol, self.max_iter)
+            solution = solve_svm(self.kernel_, X[rows], sign, upper[rows], self.tol,
+                                 self.max_iter)
             row[rows] = solution.alpha * sign
             solutions.append(solution)
         self._store(X, coefficients, solutions)
@@ -153,16 +215,19 @@ class SVC(Classifier):
         self.intercept_ = np.array([q.intercept for q in solutions])
         self.dual_objective_ = np.array([-q.objective for q in solutions])
         self.n_iter_ = np.array([q.n_iter for q in solutions])
-        open_ = [q.gap for q in solutions if not q.converged]
-        if open_:
+        unsolved = [q for q in solutions if not q.converged]
+        if unsolved:
+            at_limit = sum(q.n_iter >= self.max_iter for q in unsolved)
             warn_not_converged(
-                f"SVC stopped at max_iter={self.max_iter} in {len(open_)} of "
-                f"{len(solutions)} problems, with a gap of {max(open_):.2g} > tol="
-                f"{self.tol:g}: scale the features, lower C or raise max_iter."
+                f"SVC did not reach tol={self.tol:g} in {len(unsolved)} of "
+                f"{len(solutions)} problems: {at_limit} ended at max_iter="
+                f"{self.max_iter}, {len(unsolved) - at_limit} by rounding errors; the "
+                f"largest gap is {max(q.gap for q in unsolved):.2g}. Centre and scale "
+                "the features, lower C or raise max_iter."
             )
 
     def pairwise_decision_function(self, X: ArrayLike) -> Floats:
-        """Value of every two-class machine, shape (m, n_pairs).
+        """Height w'phi(x) + b of every two-class machine, shape (m, n_pairs).
 
         Positive speaks for the pair's second class. The pairs are (0, 1), (0, 2), ...
         """
@@ -173,8 +238,8 @@ class SVC(Classifier):
     def decision_function(self, X: ArrayLike) -> Floats:
         """Two classes: w'phi(x) + b, shape (m,), positive for ``classes_[1]``.
 
-        More: shape (m, K), the votes of a class among the pairs plus a share below 1/2
-        that orders equal votes by the sum of the values, as in scikit-learn.
+        More: shape (m, n_classes), the votes of a class among the pairs plus a share
+        below 1/2 that orders equal votes by the sum of the heights, as in scikit-learn.
         """
         values = self.pairwise_decision_function(X)
         if len(self.classes_) == 2:
@@ -189,17 +254,26 @@ class SVC(Classifier):
         return self.classes_[scores.argmax(axis=1)]
 
 
-def one_vs_one_scores(values: Floats, n_classes: int) -> Floats:
+def one_vs_one_scores(values: ArrayLike, n_classes: int) -> Floats:
     """Votes of each class, equal votes ordered by confidence; shape (m, n_classes).
 
     ``values`` has shape (m, n_classes (n_classes - 1) / 2), positive for the pair's
     second class. The confidence, a sum over pairs, is squeezed into (-1/3, 1/3), so
-    that it can never outweigh a vote.
+    that it can never outweigh a vote. Raises ValueError for another shape, NaN and
+    infinity.
     """
+    check_integer("n_classes", n_classes, low=2)
+    values = as_float(values, "values")
+    pairs = list(itertools.combinations(range(n_classes), 2))
+    if values.ndim != 2 or values.shape[1] != len(pairs):
+        raise ValueError(
+            f"values must have a column for each of the {len(pairs)} pairs of "
+            f"{n_classes} classes, got shape {values.shape}."
+        )
+    values = np.clip(values, -1e300, 1e300)  # sums of a few do not overflow
     votes = np.zeros((len(values), n_classes))
     confidence = np.zeros((len(values), n_classes))
-    pairs = itertools.combinations(range(n_classes), 2)
-    for column, (first, second) in zip(values.T, pairs):
+    for column, (first, second) in zip(values.T, pairs, strict=True):
         votes[:, second] += column > 0
         votes[:, first] += column <= 0
         confidence[:, second] += column
