@@ -23,6 +23,15 @@ def counterpart(own: type) -> type:
     return getattr(sys.modules.get("sklearn.exceptions"), own.__name__, own)
 
 
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside this package that led here."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("mlbook."):
+        level, frame = level + 1, frame.f_back
+    # level 1 would be the line below, level 2 the caller of this function
+    warnings.warn(message, category, stacklevel=level)
+
+
 def warn_not_converged(message: str) -> None:
     """Warn that ``fit`` stopped early; say after how many iterations and what helps."""
-    warnings.warn(message, counterpart(ConvergenceWarning), stacklevel=4)
+    warn(message, counterpart(ConvergenceWarning))

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mlbook.exceptions import DataConversionWarning, counterpart
+from mlbook.exceptions import DataConversionWarning, counterpart, warn
 
 Floats = NDArray[np.float64]
 
@@ -177,11 +176,11 @@ def compare_feature_names(
         return
     if new is None:
         message = f"X does not have valid feature names, but {name} was fitted with"
-        warnings.warn(f"{message} feature names", UserWarning, stacklevel=4)
+        warn(f"{message} feature names")
         return
     if old is None:
         message = f"X has feature names, but {name} was fitted without"
-        warnings.warn(f"{message} feature names", UserWarning, stacklevel=4)
+        warn(f"{message} feature names")
         return
     message = "The feature names should match those that were passed during fit.\n"
     for title, extra in (
@@ -201,11 +200,10 @@ def as_vector(y: ArrayLike) -> NDArray[Any]:
         raise TypeError("Sparse y was passed, but dense data is required.")
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
-        warnings.warn(
+        warn(
             "A column-vector y was passed when a 1d array was expected. Change y to "
             "y.ravel().",
             counterpart(DataConversionWarning),
-            stacklevel=5,
         )
         y = y.ravel()
     if y.ndim != 1:

@@ -8,6 +8,8 @@ import math
 import numpy as np
 import pytest
 
+from mlbook.kernels.soft_margin_svm import SVC
+from mlbook.linear.ridge import Ridge
 from mlbook.validation import check_choice, check_integer, check_number
 
 
@@ -74,3 +76,15 @@ def test_a_choice():
     for value in (np.ones(2), True):
         with pytest.raises(ValueError, match="must be one of 1, 'all', got"):
             check_choice("max_features", value, [1, "all"])
+
+
+def test_a_warning_points_at_the_callers_line():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
+    for fit in (
+        lambda: SVC(max_iter=1).fit(X, y),
+        lambda: Ridge().fit(X, y[:, np.newaxis]),
+    ):
+        with pytest.warns(UserWarning) as caught:
+            fit()
+        assert [w.filename for w in caught] == [__file__]

@@ -18,7 +18,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +29,7 @@ from mlbook.base import Classifier, Estimator, Regressor
 from mlbook.ensembles.criteria import Criterion, Entropy, Gini, SquaredError
 from mlbook.ensembles.splits import Columns, ExactSplits
 from mlbook.ensembles.tree import Ints, Tree, grow
+from mlbook.exceptions import warn
 from mlbook.validation import (
     Floats,
     as_float,
@@ -425,10 +425,10 @@ class _Forest(Estimator):
         prediction, self.oob_count_ = self._out_of_bag(X, self.out_of_bag_rows())
         seen = self.oob_count_ == 0
         if seen.any():
-            warnings.warn(
+            warn(
                 f"{seen.sum()} of {len(seen)} rows were drawn by every tree: their "
                 "out-of-bag predictions are NaN and left out of oob_score_. Use more "
-                "trees.", UserWarning, stacklevel=4)
+                "trees.")
         self._store_out_of_bag(prediction)
         self.oob_score_ = math.nan
         if not seen.all():

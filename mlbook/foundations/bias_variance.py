@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType
@@ -31,6 +30,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
 from mlbook.base import Regressor
+from mlbook.exceptions import warn
 from mlbook.linear.ridge import refuse_overflow, solve_ridge
 from mlbook.validation import (
     Floats,
@@ -552,11 +552,10 @@ def _check_measurement(predictions: Floats, f: Floats, new_targets: Floats) -> N
             f"{new_targets.shape}."
         )
     if len(predictions) == 2:
-        warnings.warn(
+        warn(
             "variance_se is NaN: two training sets always have equal squared spreads, "
             "so take three or more for a standard error of the variance.",
             RuntimeWarning,
-            stacklevel=3,
         )
 
 
