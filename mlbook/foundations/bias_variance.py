@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 
 from mlbook.base import Regressor
 from mlbook.exceptions import warn
-from mlbook.linear.ridge import refuse_overflow, solve_ridge
+from mlbook.linear.ridge import centre, refuse_overflow, solve_ridge
 from mlbook.validation import (
     Floats,
     as_float,
@@ -440,8 +440,9 @@ def ridge_smoother(
     X = _matrix(X, "X")
     X_test = X if X_test is None else _matrix(X_test, "X_test", X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = X.mean(axis=0)
-        coefficients = solve_ridge(X - mean, np.eye(len(X)), alpha)
+        centred, mean = centre(X, np.ones(len(X)))
+        # the right side is centred as well: what is left of the mean is not fitted twice
+        coefficients = solve_ridge(centred, np.eye(len(X)) - 1 / len(X), alpha)
         S = 1 / len(X) + (X_test - mean) @ coefficients
     return refuse_overflow(S, "an entry of S")
 
@@ -486,8 +487,15 @@ class PolynomialRegression(Regressor):
         self.low_, self.high_ = X.min(axis=0), X.max(axis=0)
         root = np.sqrt(weight)
         columns = root[:, np.newaxis] * _basis(X, degree, self.low_, self.high_)
-        self.coef_ = np.linalg.lstsq(columns, root * y, rcond=None)[0]
+        self.coef_, _, rank, _ = np.linalg.lstsq(columns, root * y, rcond=None)
         refuse_overflow(self.coef_, "a coefficient")
+        different = [len(np.unique(values)) for values in X.T]
+        if X.shape[1] == 1 and rank < min(degree + 1, different[0]):
+            warn(
+                f"The rows determine a polynomial of degree {degree}, but only {rank} of "
+                "its coefficients are above rounding: lower the degree.",
+                RuntimeWarning,
+            )
         return self
 
     def predict(self, X: ArrayLike) -> Floats:

@@ -45,10 +45,11 @@ class Ridge(Regressor):
         alpha = check_number("alpha", self.alpha, low=0)
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
         with np.errstate(over="ignore", invalid="ignore"):
-            X_mean, y_mean = weight @ X / weight.sum(), weight @ y / weight.sum()
+            centred, X_mean = centre(X, weight)
+            y_mean = weight @ y / weight.sum()
             root = np.sqrt(weight)
             self.coef_ = solve_ridge(
-                root[:, np.newaxis] * (X - X_mean), root * (y - y_mean), alpha
+                root[:, np.newaxis] * centred, root * (y - y_mean), alpha
             )
             self.intercept_ = float(y_mean - X_mean @ self.coef_)
         refuse_overflow(self.intercept_, "the intercept")
@@ -59,6 +60,17 @@ class Ridge(Regressor):
         X = self._check_new_data(X)
         with np.errstate(over="ignore", invalid="ignore"):
             return refuse_overflow(X @ self.coef_ + self.intercept_, "a prediction")
+
+
+def centre(X: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Return X less the (weighted) means of its columns, and these means, (d,).
+
+    A constant column becomes 0 exactly: what rounding leaves of it would be taken for a
+    feature where nothing is penalised.
+    """
+    mean = weight @ X / weight.sum()
+    varies = X.max(axis=0) > X.min(axis=0)
+    return np.where(varies, X - mean, 0.0), mean
 
 
 def solve_ridge(A: Floats, b: Floats, alpha: float) -> Floats:

@@ -971,3 +971,31 @@ def test_nothing_warns_on_the_way_to_an_error():
         ):
             with pytest.raises(ValueError):
                 call()
+
+
+def test_ridge_smoother_with_a_constant_column():
+    z = np.linspace(-1, 1, 15)
+    X = np.column_stack([np.full(15, 2026.3), z])
+    for alpha in (0.0, 1e-30, 1.0):
+        S = ridge_smoother(X, alpha)
+        np.testing.assert_allclose(S, ridge_smoother(z[:, np.newaxis], alpha), atol=1e-13)
+        np.testing.assert_allclose(S.sum(axis=1), 1)
+    assert ridge_smoother(np.full((15, 1), 0.1), 0.0)[0, 0] == pytest.approx(1 / 15)
+
+
+def test_a_polynomial_that_rounding_cuts_short_warns():
+    x = np.linspace(-1, 1, 81)[:, np.newaxis]
+    y = np.random.default_rng(0).normal(size=81)
+    with pytest.warns(RuntimeWarning, match="lower the degree"):
+        PolynomialRegression(80).fit(x, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PolynomialRegression(12).fit(x, y)
+        PolynomialRegression(80).fit(x[:5], y[:5])  # five rows determine five
+
+
+def test_small_directions_that_the_rows_determine_are_kept():
+    """Two nearly equal columns: the cut of lstsq lies at rounding, not at 1e-9."""
+    x = np.linspace(-1, 1, 24)[:, np.newaxis]
+    y = np.random.default_rng(1).normal(size=24)
+    np.testing.assert_allclose(PolynomialRegression(23).fit(x, y).predict(x), y, atol=1e-7)

@@ -175,3 +175,12 @@ def test_what_does_not_fit_into_a_float_is_refused():
 def test_bad_alpha(alpha, error):
     with pytest.raises(error, match="alpha must be .*, got"):
         Ridge(alpha).fit(X, y)
+
+
+def test_a_constant_feature_has_no_weight_even_without_a_penalty():
+    y = np.arange(15.0) ** 2
+    for X in (np.full((15, 1), 0.1), np.column_stack([np.full(15, 2026.3), y])):
+        model = Ridge(0.0).fit(X, y)
+        assert model.coef_[0] == 0
+        np.testing.assert_allclose(model.intercept_ + X[:, 1:] @ model.coef_[1:],
+                                   y if X.shape[1] == 2 else y.mean(), atol=1e-9)
