@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.museum import ensembles
+
 ROOT = Path(__file__).parents[2]
 RUNNER = Path(__file__).with_name("runner.py")
 
@@ -545,8 +547,8 @@ MUTANTS = [
     Mutant(
         "Platt's slope with the sign of the score's",
         KLR,
-        "self.A_, self.B_ = A / spread, B - A * centre / spread",
-        "self.A_, self.B_ = -A / spread, -(B - A * centre / spread)",
+        "return float(A / spread / unit), float(B - A * centre / spread), n_iter",
+        "return float(-A / spread / unit), float(A * centre / spread - B), n_iter",
         IN_KLR + "test_two_scores_by_hand",
     ),
     Mutant(
@@ -564,6 +566,7 @@ MUTANTS = [
         IN_RBF_NETWORK + "test_spread_start",
     ),
 ]
+MUTANTS += [Mutant(*exhibit) for exhibit in ensembles.EXHIBITS]
 
 
 def plant(mutant, folder):
