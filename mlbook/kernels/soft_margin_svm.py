@@ -152,7 +152,7 @@ class SVC(Classifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    support_ : ndarray, rows of the training data with alpha > 0 in some pair
+    support_ : ndarray, rows of X with alpha > 0 in some pair
     support_vectors_ : ndarray of shape (n_support, d)
     dual_coef_ : ndarray of shape (n_pairs, n_support)
         alpha_i y_i of each two-class problem, y = +1 for the pair's second class.
@@ -205,6 +205,8 @@ class SVC(Classifier):
             row[rows] = solution.alpha * sign
             solutions.append(solution)
         self._store(X, coefficients, solutions)
+        if sample_weight is not None:  # count the rows of weight 0 as well
+            self.support_ = np.flatnonzero(as_float(sample_weight))[self.support_]
         return self
 
     def _store(self, X: Floats, coefficients: Floats,

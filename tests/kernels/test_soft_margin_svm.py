@@ -503,3 +503,9 @@ def test_prediction_in_blocks_equals_prediction_at_once(monkeypatch):
     whole = model.decision_function(X)
     monkeypatch.setattr("mlbook.kernels.soft_margin_svm.PAIRS_IN_MEMORY", 300)
     np.testing.assert_allclose(model.decision_function(X), whole, atol=1e-12)
+
+
+def test_support_counts_the_rows_of_weight_0():
+    X = np.array([[9.0], [0.0], [1.0], [9.0], [3.0], [4.0]])
+    model = SVC(kernel=Linear()).fit(X, [1, 0, 0, 0, 1, 1], [0, 1, 1, 0, 1, 1])
+    np.testing.assert_array_equal(X[model.support_], model.support_vectors_)
