@@ -1,12 +1,14 @@
 """Gradient boosting: gradient descent in which every step is a regression tree.
 
-The model is F(x) = F_0 + eta sum_t f_t(x). In round t a regression tree is fitted to the
-negative slopes of the loss at the current predictions, which are what a step downhill in
-function space would add at each training row; then every leaf takes the constant that
-lowers the loss most there (its line search), and the shrunken tree is added.
+The model is F(x) = F_0 + eta sum_t f_t(x). In round t a regression tree is fitted by
+least squares to the negative slopes of the loss at the current predictions, which are
+what a step straight downhill would add at each training row. Then every leaf takes a
+value of its own: the constant that lowers the loss most there for the squared and the
+absolute loss, one Newton step towards it for the others. Last, the tree is multiplied
+by the learning rate eta and added.
 
-Sources: Friedman (2001), with the logistic leaves by one Newton step as there; Friedman
-(2002) for the subsample. scikit-learn's GradientBoosting classes follow the same rules.
+Sources: Friedman (2001) for the descent and the leaves; Friedman (2002) for the
+subsample. scikit-learn's GradientBoosting classes follow the same rules.
 """
 
 from __future__ import annotations
@@ -33,21 +35,28 @@ from mlbook.validation import (
 
 
 class Loss(Protocol):
-    """A loss of targets (n,) and predictions (n, k); w are the sample weights (n,)."""
+    """A loss of targets y (n,) and predictions F (n, K); w are the sample weights (n,).
+
+    F has a column for each class where there are three or more, otherwise one.
+    """
 
     def start(self, y: Floats, w: Floats) -> Floats:
-        """Return the constant prediction of least loss, shape (k,)."""
+        """Return the constant prediction of least loss, shape (K,)."""
 
     def value(self, y: Floats, F: Floats, w: Floats) -> float:
         """Return the weighted mean loss."""
 
     def negative_gradient(self, y: Floats, F: Floats) -> Floats:
-        """Return minus the slope of each row's loss, shape (n, k)."""
+        """Return minus the derivative of each row's loss by F, shape (n, K)."""
 
     def leaf_values(
         self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
     ) -> Floats:
-        """Return what to add to column k in each leaf, shape (n_leaves,)."""
+        """Return what to add to F[:, k] in each leaf, shape (n_leaves,).
+
+        ``leaf``, shape (n,), holds the number of each row's leaf. A leaf without rows
+        gets 0.
+        """
 
 
 class SquaredLoss:
@@ -70,7 +79,10 @@ class SquaredLoss:
 
 
 class AbsoluteLoss:
-    """abs(y - F): the negative slope is the residual's sign, a leaf takes its median."""
+    """abs(y - F): the negative slope is the residual's sign, a leaf takes the median.
+
+    A row that is met exactly has no slope; it counts as 1, as in scikit-learn.
+    """
 
     def start(self, y: Floats, w: Floats) -> Floats:
         return medians(y, w, np.zeros(len(y), dtype=np.intp), 1)
@@ -79,7 +91,7 @@ class AbsoluteLoss:
         return float(np.average(np.abs(y - F[:, 0]), weights=w))
 
     def negative_gradient(self, y: Floats, F: Floats) -> Floats:
-        return np.sign(y[:, np.newaxis] - F)
+        return np.where(y[:, np.newaxis] < F, -1.0, 1.0)
 
     def leaf_values(
         self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
@@ -134,8 +146,8 @@ class ExponentialLoss:
 class MultinomialLoss:
     """-log softmax(F)_y for y in {0, ..., K - 1}; one tree for each class and round.
 
-    The leaves take a Newton step that keeps only the diagonal of the curvature, scaled
-    by (K - 1) / K as in Friedman (2001).
+    A leaf takes (K - 1) / K of the Newton step that knows only the curvature of its own
+    class, as in Friedman (2001): the trees of a round do not wait for each other.
     """
 
     def __init__(self, n_classes: int) -> None:
@@ -180,8 +192,8 @@ def softmax(F: Floats) -> Floats:
 def medians(values: Floats, w: Floats, group: Ints, n_groups: int) -> Floats:
     """Return the weighted median of each group, shape (n_groups,); 0 for an empty one.
 
-    Where the weight is halved between two values, it is their middle: a row of weight 2
-    counts as two rows.
+    Where half of a group's weight lies on either side of a gap between two values, it
+    is the middle of the gap: a row of weight 2 counts as two rows.
     """
     order = np.lexsort((values, group))
     values, w, group = values[order], w[order], group[order]
@@ -199,9 +211,32 @@ def medians(values: Floats, w: Floats, group: Ints, n_groups: int) -> Floats:
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Return the quotient; 0 where the denominator has vanished."""
+    """Return the quotient; 0 where the denominator has vanished.
+
+    So an empty leaf adds nothing, nor does one in which every probability has been
+    rounded to 0 or 1.
+    """
     safe = np.abs(denominator) > 1e-150
     return np.where(safe, numerator / np.where(safe, denominator, 1.0), 0.0)
+
+
+# Rounds
+
+# For each column of F a tree, and what it adds there in each of its nodes, (nodes,)
+Round = list[tuple[Tree, Floats]]
+
+
+def add_round(F: Floats, grown: Round, X: Floats) -> None:
+    """Add what a round's trees say about the rows of X to F (n, K), in place."""
+    for k, (tree, step) in enumerate(grown):
+        F[:, k] += step[tree.apply(X)]
+
+
+def has_stopped_falling(losses: list[float], patience: int, tol: float) -> bool:
+    """Return whether the last loss is not ``tol`` below any of the ``patience`` before.
+    """
+    *before, last = losses
+    return len(before) >= patience and last + tol >= max(before[-patience:])
 
 
 # Estimators
@@ -257,42 +292,43 @@ class _GradientBoosting(Estimator):
         check_number("tol", self.tol, low=0)
 
     def _descend(self, X: Floats, y: Floats, w: Floats, loss: Loss) -> None:
-        """Fit ``n_estimators`` rounds, fewer where the validation loss stops falling."""
+        """Fit ``n_estimators`` rounds, fewer where the held-out loss stops falling."""
         rng = random_generator(self.random_state)
-        held_out = None
-        if self.n_iter_no_change is not None:
-            X, y, w, held_out = self._hold_out(X, y, w, rng)
+        held = self._hold_out(y, rng)
+        X_new, y_new, w_new = X[held], y[held], w[held]
+        X, y, w = X[~held], y[~held], w[~held]
         columns = Columns(X, presort=self.subsample == 1)
-        start = loss.start(y, w)
-        F = np.tile(start, (len(X), 1))
-        trees: list[list[tuple[Tree, Floats]]] = []
-        losses, watch = [], _Watch(self.n_iter_no_change, self.tol)
+        self.start_ = loss.start(y, w)
+        F, F_new = (np.tile(self.start_, (len(rows), 1)) for rows in (X, X_new))
+        self.trees_: list[Round] = []
+        losses: list[float] = []
+        watched: list[float] = []
         for _ in range(self.n_estimators):
-            trees.append(self._round(columns, y, w, F, loss, rng))
+            self.trees_.append(self._round(columns, y, w, F, loss, rng))
             losses.append(loss.value(y, F, w))
-            if held_out is not None:
-                X_held, y_held, w_held, F_held = held_out(trees[-1], start)
-                if watch.has_stopped_falling(loss.value(y_held, F_held, w_held)):
+            if self.n_iter_no_change is not None:
+                add_round(F_new, self.trees_[-1], X_new)
+                watched.append(loss.value(y_new, F_new, w_new))
+                if has_stopped_falling(watched, self.n_iter_no_change, self.tol):
                     break
-        self.start_, self.trees_ = start, trees
-        self.train_score_ = np.array(losses)
-        self.n_estimators_ = len(trees)
+        self.train_score_, self.validation_score_ = np.array(losses), np.array(watched)
+        self.n_estimators_ = len(self.trees_)
 
     def _round(
         self, columns: Columns, y: Floats, w: Floats, F: Floats, loss: Loss,
         rng: np.random.Generator,
-    ) -> list[tuple[Tree, Floats]]:
-        """Fit one tree for each column of F, all to the slopes at the same F; add them."""
+    ) -> Round:
+        """Fit a tree for each column of F, all to slopes at the same F; add them."""
         rows = None
         if self.subsample < 1:
             size = max(1, int(self.subsample * len(y)))
             rows = np.sort(rng.choice(len(y), size, replace=False))
+        used = slice(None) if rows is None else rows
         before = F.copy()
         downhill = loss.negative_gradient(y, before)
-        grown = []
+        grown: Round = []
         for k in range(F.shape[1]):
             tree, leaf = self._fit_tree(columns, downhill[:, k], w, rows)
-            used = slice(None) if rows is None else rows
             values = loss.leaf_values(
                 y[used], before[used], k, w[used], leaf[used], tree.node_count
             )
@@ -316,64 +352,38 @@ class _GradientBoosting(Estimator):
         tree, leaf = grow(finder, self.max_depth, self.max_leaf_nodes)
         return tree, leaf if rows is None else tree.apply(columns.X)
 
-    def _hold_out(
-        self, X: Floats, y: Floats, w: Floats, rng: np.random.Generator
-    ) -> Any:
-        """Return the rows to fit, and a function that follows the rest round by round."""
-        n_held = int(np.ceil(self.validation_fraction * len(X)))
-        if n_held >= len(X):
+    def _hold_out(self, y: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Return which rows are kept aside, shape (n,): none without early stopping."""
+        held = np.zeros(len(y), dtype=bool)
+        if self.n_iter_no_change is None:
+            return held
+        size = int(np.ceil(self.validation_fraction * len(y)))
+        held[rng.permutation(len(y))[:size]] = True
+        if held.all():
             raise ValueError(
                 f"validation_fraction={self.validation_fraction} leaves no row of "
-                f"{len(X)} to fit."
+                f"{len(y)} to fit."
             )
-        order = rng.permutation(len(X))
-        held, kept = order[:n_held], np.sort(order[n_held:])
         if self._estimator_type == "classifier" and (
-            len(np.unique(y[kept])) < len(np.unique(y))
+            len(np.unique(y[~held])) < len(np.unique(y))
         ):
             raise ValueError(
                 "The rows that are fitted lack a class: lower validation_fraction."
             )
-        state: dict[str, Floats] = {}
-
-        def follow(grown: list[tuple[Tree, Floats]], start: Floats) -> Any:
-            F = state.setdefault("F", np.tile(start, (n_held, 1)))
-            for k, (tree, step) in enumerate(grown):
-                F[:, k] += step[tree.apply(X[held])]
-            return X[held], y[held], w[held], F
-
-        return X[kept], y[kept], w[kept], follow
+        return held
 
     def _staged_scores(self, X: ArrayLike) -> Iterator[Floats]:
+        """Yield F after each round, (m, K): one array, which every round changes."""
         X = self._check_new_data(X)
         F = np.tile(self.start_, (len(X), 1))
         for grown in self.trees_:
-            for k, (tree, step) in enumerate(grown):
-                F[:, k] += step[tree.apply(X)]
-            yield F.copy()
+            add_round(F, grown, X)
+            yield F
 
     def _scores(self, X: ArrayLike) -> Floats:
-        X = self._check_new_data(X)
-        F = np.tile(self.start_, (len(X), 1))
-        for grown in self.trees_:
-            for k, (tree, step) in enumerate(grown):
-                F[:, k] += step[tree.apply(X)]
+        """Return F after the last round, (m, K)."""
+        *_, F = self._staged_scores(X)
         return F
-
-
-class _Watch:
-    """Notices when a loss has not fallen by ``tol`` for ``patience`` rounds."""
-
-    def __init__(self, patience: int | None, tol: float) -> None:
-        self.patience, self.tol = patience, tol
-        self.recent: list[float] = []
-
-    def has_stopped_falling(self, value: float) -> bool:
-        recent = self.recent[-self.patience :]
-        self.recent.append(value)
-        if len(recent) < self.patience:
-            return False
-        return not any(value + self.tol < earlier for earlier in recent)
 
 
 class GradientBoostingRegressor(Regressor, _GradientBoosting):
@@ -384,11 +394,13 @@ class GradientBoostingRegressor(Regressor, _GradientBoosting):
     loss : "squared_error" or "absolute_error"
     n_estimators : int >= 1, rounds
     learning_rate : float >= 0, the factor eta of every tree
-    max_depth : int >= 1 or None, of each tree
-    subsample : float in (0, 1], the share of the rows that each round draws
+    max_depth : int >= 1, of each tree; None: until its leaves are pure or too small
+    subsample : float in (0, 1], the share of the rows that a round draws for its trees
+        and their leaves, without replacement
     min_samples_split, min_samples_leaf, max_leaf_nodes : as in DecisionTreeRegressor
-    n_iter_no_change : int >= 1, optional; stop when the loss on held-out rows has not
-        fallen by ``tol`` for that many rounds. None: no row is held out
+    n_iter_no_change : int >= 1, optional; stop at a round whose loss on held-out rows
+        is not ``tol`` below any of that many rounds before it, and keep all rounds.
+        None: no row is held out
     validation_fraction : float in (0, 1), the share of the rows held out
     tol : float >= 0, in units of the loss
     random_state : None, int or Generator, for ``subsample`` and the held-out rows
@@ -396,8 +408,12 @@ class GradientBoostingRegressor(Regressor, _GradientBoosting):
     Attributes
     ----------
     start_ : ndarray of shape (1,), the constant F_0
-    trees_ : list of rounds, each a list of (tree, what its nodes add)
-    train_score_ : ndarray of shape (n_estimators_,), the mean training loss by round
+    trees_ : list of rounds, each a list of (tree, what its nodes add, times eta)
+    train_score_ : ndarray of shape (n_estimators_,), the mean loss of the rows that are
+        not held out, after each round; a squared error counts half, and the rows that
+        ``subsample`` passes over count too
+    validation_score_ : ndarray, the same of the rows held out; empty without
+        ``n_iter_no_change``
     n_estimators_ : int, rounds that were run
     """
 
@@ -420,8 +436,8 @@ class GradientBoostingRegressor(Regressor, _GradientBoosting):
     ) -> None:
         super().__init__(
             loss, n_estimators, learning_rate, max_depth, subsample, min_samples_split,
-            min_samples_leaf, max_leaf_nodes, n_iter_no_change, validation_fraction, tol,
-            random_state,
+            min_samples_leaf, max_leaf_nodes, n_iter_no_change, validation_fraction,
+            tol, random_state,
         )
 
     def fit(
@@ -443,7 +459,7 @@ class GradientBoostingRegressor(Regressor, _GradientBoosting):
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Floats]:
         """Yield the prediction after each round, each of shape (m,)."""
-        return (F[:, 0] for F in self._staged_scores(X))
+        return (F[:, 0].copy() for F in self._staged_scores(X))
 
 
 class GradientBoostingClassifier(Classifier, _GradientBoosting):
@@ -456,7 +472,8 @@ class GradientBoostingClassifier(Classifier, _GradientBoosting):
     ----------
     classes_ : ndarray of shape (K,)
     start_ : ndarray of shape (1,) for two classes, else (K,)
-    trees_, train_score_, n_estimators_ : as in ``GradientBoostingRegressor``
+    trees_, train_score_, validation_score_, n_estimators_ : as in
+        ``GradientBoostingRegressor``
     """
 
     _losses = ("log_loss", "exponential")
@@ -478,8 +495,8 @@ class GradientBoostingClassifier(Classifier, _GradientBoosting):
     ) -> None:
         super().__init__(
             loss, n_estimators, learning_rate, max_depth, subsample, min_samples_split,
-            min_samples_leaf, max_leaf_nodes, n_iter_no_change, validation_fraction, tol,
-            random_state,
+            min_samples_leaf, max_leaf_nodes, n_iter_no_change, validation_fraction,
+            tol, random_state,
         )
 
     def fit(
@@ -494,11 +511,12 @@ class GradientBoostingClassifier(Classifier, _GradientBoosting):
         n_classes = len(self.classes_)
         if n_classes < 2:
             raise ValueError(
-                f"y contains 1 class, {self.classes_[0]!r}: boosting needs at least two."
+                f"y contains 1 class, {self.classes_[0]!r}: boosting needs two or more."
             )
         if self.loss == "exponential" and n_classes > 2:
             raise ValueError(
-                f"loss='exponential' needs two classes, got {n_classes}: use 'log_loss'."
+                f"loss='exponential' needs two classes, got {n_classes}; use "
+                "'log_loss'."
             )
         if self.loss == "exponential":
             loss: Loss = ExponentialLoss()
@@ -508,7 +526,12 @@ class GradientBoostingClassifier(Classifier, _GradientBoosting):
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return F(x): shape (m,) for two classes, (m, K) for more, in log odds."""
+        """Return F(x): shape (m,) for two classes, (m, K) for more.
+
+        For two classes it is the log odds of ``classes_[1]``, with loss="exponential"
+        half of them; for more, the logarithms of the probabilities up to a constant
+        that is the same for all classes.
+        """
         F = self._scores(X)
         return F[:, 0] if F.shape[1] == 1 else F
 
