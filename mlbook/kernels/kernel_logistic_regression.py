@@ -28,15 +28,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from mlbook.base import Classifier, Parameters
 from mlbook.exceptions import NotFittedError, warn_not_converged
-from mlbook.kernels.kernel_functions import Kernel, check_kernel, gram
-from mlbook.kernels.smo import check_box_problem
+from mlbook.kernels.kernel_functions import (
+    Kernel, check_kernel, gram, is_positive_semidefinite)
 from mlbook.kernels.soft_margin_svm import default_kernel, expansion
-from mlbook.validation import Floats, as_float, check_number, check_sample_weight
+from mlbook.validation import (
+    Floats, as_float, as_vector, check_integer, check_labels, check_number,
+    check_sample_weight, positive_rows)
 
 SUFFICIENT_DECREASE = 1e-4  # of what the slope promises (Armijo)
 # a step is not refused for a rise of this relative size, which rounding can make
 ROUNDING = 1e-12
 SHORTEST_STEP = 2.0**-40
+CERTAIN = 1e-2  # what rounding of the kernel may do to a score, in log-odds
 
 
 def sigmoid(z: ArrayLike) -> Floats:
@@ -50,9 +53,18 @@ def log_losses(f: Floats, target: Floats) -> Floats:
     """softplus(f) - target f, for targets in [0, 1], without overflow or cancellation.
 
     It is -log of the probability of the target: target softplus(-f) +
-    (1 - target) softplus(f).
+    (1 - target) softplus(f). The scores f must be finite.
     """
     return target * np.logaddexp(0, -f) + (1 - target) * np.logaddexp(0, f)
+
+
+def misses(f: Floats, target: Floats) -> Floats:
+    """target - sigmoid(f), for targets in [0, 1], to full relative accuracy.
+
+    As written the difference would lose its digits where the probability comes near
+    its target, which it does for every sample when C is large.
+    """
+    return target * sigmoid(-f) - (1 - target) * sigmoid(f)
 
 
 def line_search(objective: Callable[[float], float], value: float,
@@ -81,7 +93,7 @@ def klr_objective(K: Floats, beta: Floats, b: float, target: Floats,
 def klr_gradient(K: Floats, beta: Floats, b: float, target: Floats,
                  cost: Floats) -> tuple[Floats, float]:
     """Gradient of the objective in beta, shape (n,), and its derivative in b."""
-    pull = cost * (target - sigmoid(K @ beta + b))
+    pull = cost * misses(K @ beta + b, target)
     return K @ (beta - pull), -float(pull.sum())
 
 
@@ -91,28 +103,48 @@ def newton_point(K: Floats, f: Floats, target: Floats,
 
     With S = diag(cost p (1 - p)) the minimum solves, for beta and b,
 
-        beta + S (K beta + b 1) = S f + cost (target - p),   sum beta = 0.
+        beta + S (K beta + b 1 - f) = cost (target - p),   sum beta = 0.
 
-    Only I + S^(1/2) K S^(1/2) is factorised, whose eigenvalues are at least 1: neither
-    a singular K nor an S that vanishes does any harm.
+    Only M = I + S^(1/2) K S^(1/2) is solved with, whose eigenvalues are at least 1 if K
+    is positive semi-definite: neither a singular K nor single entries of S that vanish
+    do any harm.
 
-    Raises ValueError if K is not positive semi-definite.
+    Raises ValueError if all of S vanishes, which leaves b open; if M is not positive
+    definite, because K is not positive semi-definite or so large that its rounding
+    outweighs the unit matrix.
     """
-    p = sigmoid(f)
-    curvature = cost * p * sigmoid(-f)  # 1 - p would round to 0 too early
+    curvature = cost * sigmoid(f) * sigmoid(-f)
+    if not curvature.any():
+        raise ValueError("every probability has rounded to 0 or 1 and the loss has "
+                         "no curvature left: lower C or scale the features.")
     root = np.sqrt(curvature)
-    B = np.eye(len(f)) + root[:, None] * K * root
-    right = np.column_stack([curvature * f + cost * (target - p), curvature])
+    M = np.eye(len(f)) + root[:, None] * K * root
+    right = np.column_stack([curvature * f + cost * misses(f, target), curvature])
     try:
-        L = np.linalg.cholesky(B)
+        np.linalg.cholesky(M)  # only to see that it can be done
     except np.linalg.LinAlgError:
-        raise ValueError("the kernel is not positive semi-definite on these points: "
-                         "the objective has no minimum.") from None
-    inner = np.linalg.solve(L.T, np.linalg.solve(L, root[:, None] * (K @ right)))
+        raise ValueError(
+            "Newton's equations are not positive definite. If K is positive semi-"
+            "definite, rounding has outweighed the unit matrix in them: centre "
+            "or scale the features, or lower C.") from None
+    inner = np.linalg.solve(M, root[:, None] * (K @ right))
     # (I + SK)^-1 right, by Woodbury's identity
     from_scores, from_ones = (right - root[:, None] * inner).T
     b = float(from_scores.sum() / from_ones.sum())
     return from_scores - b * from_ones, b
+
+
+def centred(K: Floats, cost: Floats) -> tuple[Floats, Floats]:
+    """K seen from the mean of the features, and each sample's product with that mean.
+
+    With weights w in proportion to the costs and r = K w, entry (i, j) of the first
+    is K_ij - r_i - r_j + w'r. For coefficients that sum to 0, K beta is the centred
+    matrix times beta plus (r'beta) 1: only the intercept changes. A large constant in
+    the kernel, such as far-off features make, is gone.
+    """
+    w = cost / cost.sum()
+    r = K @ w
+    return K - r[:, None] - r + w @ r, r
 
 
 class KernelLogisticRegression(Classifier):
@@ -126,8 +158,9 @@ class KernelLogisticRegression(Classifier):
     kernel : Kernel, optional
         By default ``Gaussian`` with gamma = 1 / (d Var X), fixed in fit (a row of
         weight k counts as k rows in the variance).
-    tol : float > 0
-        Largest |beta_i / C_i - (t_i - p_i)| at the end, in units of probability.
+    tol : float between 0 and 1
+        Largest |beta_i - C_i (t_i - p_i)| at the end, as a share of the largest
+        |beta_i| or |C_i (t_i - p_i)|.
     max_iter : int
         Most steps of Newton's method.
 
@@ -164,12 +197,14 @@ class KernelLogisticRegression(Classifier):
     ) -> KernelLogisticRegression:
         """Fit to X of shape (n, d) and labels y of shape (n,); return self.
 
-        Raises ValueError unless there are two classes, and for bad parameters; warns
-        with ConvergenceWarning where max_iter ends the search. Needs memory for a few
-        matrices of shape (n, n).
+        Raises ValueError unless there are two classes, for bad parameters, for a
+        kernel that is not positive semi-definite on X, and where numbers leave the
+        range of float64. Warns with ConvergenceWarning where max_iter ends the search,
+        and where the kernel's values are so large that their rounding moves the
+        scores. Needs memory for a few matrices of shape (n, n).
         """
-        check_number("C", self.C, above=0)
-        check_box_problem(self.tol, self.max_iter)
+        C = check_number("C", self.C, above=0)
+        _check_search(self.tol, self.max_iter)
         X, codes, weight = self._check_fit_data_and_target(X, y, sample_weight)
         if len(self.classes_) != 2:
             raise ValueError(
@@ -179,32 +214,58 @@ class KernelLogisticRegression(Classifier):
         self.kernel_ = (default_kernel(X, weight) if self.kernel is None
                         else check_kernel(self.kernel))
         self.X_fit_ = X.copy()
-        self._minimise(gram(self.kernel_, X), codes.astype(float), self.C * weight)
+        with np.errstate(over="ignore"):
+            cost = C * weight
+            in_range = np.isfinite(cost.sum()) and cost.all()
+        if not in_range:
+            raise ValueError("C times the sample weights must be > 0 with a finite "
+                             f"sum, got {cost.min():g} to {cost.max():g}.")
+        K = gram(self.kernel_, X)
+        if not is_positive_semidefinite(K):
+            raise ValueError(f"{self.kernel_} is not positive semi-definite on these "
+                             "points: the objective has no minimum.")
+        K_centred, r = centred(K, cost)
+        self._minimise(K_centred, codes.astype(float), cost)
+        self.intercept_ -= float(r @ self.dual_coef_)
+        self._check_rounding(np.abs(K).max())
         return self
 
     def _minimise(self, K: Floats, target: Floats, cost: Floats) -> None:
         beta, b = np.zeros(len(K)), 0.0
         objective = klr_objective(K, beta, b, target, cost)
-        for self.n_iter_ in range(self.max_iter + 1):
+        for n_iter in range(self.max_iter + 1):
             f = K @ beta + b
-            violation = np.abs(beta / cost - (target - sigmoid(f))).max()
-            if violation <= self.tol or self.n_iter_ == self.max_iter:
+            pull = cost * misses(f, target)
+            size = max(np.abs(beta).max(), np.abs(pull).max())
+            violation = np.abs(beta - pull).max()
+            if violation <= self.tol * size or n_iter == self.max_iter:
                 break
-            to_beta, to_b = newton_point(K, f, target, cost)
+            with np.errstate(over="ignore", invalid="ignore"):
+                to_beta, to_b = newton_point(K, f, target, cost)
+            if not np.isfinite([*to_beta, to_b]).all():
+                raise ValueError("the coefficients leave the range of float64: lower C "
+                                 "or scale the features.")
             way, way_b = to_beta - beta, to_b - b
             slope_beta, slope_b = klr_gradient(K, beta, b, target, cost)
-            slope = slope_beta @ way + slope_b * way_b
             step, objective = line_search(
-                lambda step: klr_objective(K, beta + step * way, b + step * way_b,
-                                           target, cost), objective, slope)
+                lambda s: klr_objective(K, beta + s * way, b + s * way_b, target, cost),
+                objective, slope_beta @ way + slope_b * way_b)
             beta, b = beta + step * way, b + step * way_b
-        self.dual_coef_, self.intercept_, self.objective_ = beta, float(b), objective
-        if violation > self.tol:
+        self.dual_coef_, self.intercept_ = beta, float(b)
+        self.objective_, self.n_iter_ = objective, n_iter
+        if violation > self.tol * size:
             warn_not_converged(
                 f"KernelLogisticRegression stopped at max_iter={self.max_iter} with "
-                f"beta / C off by {violation:.2g} > tol={self.tol:g}: lower C, scale "
-                "the features, or raise max_iter or tol."
-            )
+                f"beta off by {violation / size:.2g} of its size > tol={self.tol:g}: "
+                "lower C, scale the features, or raise max_iter or tol.")
+
+    def _check_rounding(self, largest: float) -> None:
+        """Warn where the rounding of K, of max |K| ``largest``, shows in the scores."""
+        doubt = np.finfo(float).eps * largest * np.abs(self.dual_coef_).sum()
+        if not doubt <= CERTAIN:
+            warn_not_converged(
+                f"rounding of the kernel, whose values reach {largest:.1e}, can move "
+                f"scores by {doubt:.1g}: centre or scale the features, or lower C.")
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """The log-odds of ``classes_[1]``, shape (m,)."""
@@ -228,6 +289,7 @@ def platt_targets(positive: NDArray[np.bool_], weight: Floats) -> Floats:
 
     N+ and N- are the sums of the weights (n,) of the two kinds of rows.
     """
+    positive, weight = np.asarray(positive, dtype=bool), np.asarray(weight)
     n_plus, n_minus = weight[positive].sum(), weight[~positive].sum()
     return np.where(positive, (n_plus + 1) / (n_plus + 2), 1 / (n_minus + 2))
 
@@ -238,12 +300,19 @@ def platt_objective(A: float, B: float, score: Floats, target: Floats,
     return float(weight @ log_losses(A * score + B, 1 - target))
 
 
+def platt_gradient(A: float, B: float, score: Floats, target: Floats,
+                   weight: Floats) -> Floats:
+    """Derivatives of the objective in A and B, shape (2,): sums of weight (t - p)."""
+    pull = weight * misses(-(A * score + B), target)
+    return np.array([score @ pull, pull.sum()])
+
+
 class PlattScaling(Parameters):
     """P(y = 1 | s) = 1 / (1 + exp(A s + B)) for scores s, with smoothed targets.
 
     Parameters
     ----------
-    tol : float > 0
+    tol : float between 0 and 1
         Largest mean gradient in A and B at the end, for scores of unit variance.
     max_iter : int
         Most steps of Newton's method.
@@ -267,58 +336,86 @@ class PlattScaling(Parameters):
 
         The scores should come from rows that the scorer was not trained on. Where they
         are all equal A is 0. Raises ValueError for scores that are not a 1-D array of
-        finite numbers, another number of labels, or other than two classes.
+        finite numbers, another number of labels, other than two classes, weights whose
+        sum overflows, and where A or B does. A fit that raises keeps the old model.
         """
-        check_box_problem(self.tol, self.max_iter)
-        score, y = _check_scores(scores), np.asarray(y)
+        _check_search(self.tol, self.max_iter)
+        score = _check_scores(scores)
+        if y is None:
+            raise ValueError("PlattScaling requires y to be passed, but the target y "
+                             "is None.")
+        y = check_labels(as_vector(y))
         if y.shape != score.shape:
             raise ValueError(f"y must have the shape of the scores, {score.shape}, got "
                              f"{y.shape}.")
         weight = check_sample_weight(sample_weight, len(score))
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) != 2:
-            raise ValueError(
-                f"expected labels of 2 classes, got {len(self.classes_)}.")
+        score, y, weight = positive_rows(weight, score, y, weight)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) != 2:
+            raise ValueError(f"expected labels of 2 classes, got {len(classes)}.")
+        with np.errstate(over="ignore"):
+            if not np.isfinite(weight.sum()):
+                raise ValueError("the sum of sample_weight overflows: divide it.")
         target = platt_targets(codes == 1, weight)
-        # in units in which A and B are of order 1, and their Hessian is well scaled
+        A, B, n_iter = self._fit_in_units(score, target, weight / weight.max())
+        if not np.isfinite([A, B]).all():
+            raise ValueError(f"A = {A:g} and B = {B:g} leave the range of float64: "
+                             "scale the scores.")
+        self.A_, self.B_, self.n_iter_, self.classes_ = A, B, n_iter, classes
+        return self
+
+    def _fit_in_units(self, score: Floats, target: Floats,
+                      weight: Floats) -> tuple[float, float, int]:
+        """A and B, from scores of mean 0 and variance 1: a Hessian of good scale."""
+        unit = np.abs(score).max() or 1.0  # or the squares overflow or vanish
+        score = score / unit
         centre = np.average(score, weights=weight)
         spread = 1.0
         if np.ptp(score) > 0:
             spread = math.sqrt(np.average((score - centre) ** 2, weights=weight))
-        A, B = self._minimise((score - centre) / spread, target, weight)
-        self.A_, self.B_ = A / spread, B - A * centre / spread
-        return self
+        (A, B), n_iter = self._minimise((score - centre) / spread, target, weight)
+        with np.errstate(over="ignore"):
+            return float(A / spread / unit), float(B - A * centre / spread), n_iter
 
-    def _minimise(self, z: Floats, target: Floats, weight: Floats) -> Floats:
+    def _minimise(self, z: Floats, target: Floats,
+                  weight: Floats) -> tuple[Floats, int]:
         design = np.column_stack([z, np.ones(len(z))])
         # the best constant: what scores that say nothing would lead to
-        rate = np.average(target, weights=weight)
-        point = np.array([0.0, math.log((1 - rate) / rate)])
+        start = math.log((weight @ (1 - target)) / (weight @ target))
+        point = np.array([0.0, start])
         value = platt_objective(*point, z, target, weight)
-        for self.n_iter_ in range(self.max_iter + 1):
-            p = sigmoid(-design @ point)
-            gradient = design.T @ (weight * (target - p))
+        for n_iter in range(self.max_iter + 1):
+            gradient = platt_gradient(*point, z, target, weight)
             size = np.abs(gradient).max() / weight.sum()
-            if size <= self.tol or self.n_iter_ == self.max_iter:
+            if size <= self.tol or n_iter == self.max_iter:
                 break
-            hessian = design.T @ (design * (weight * p * (1 - p))[:, None])
+            f = design @ point
+            curvature = weight * sigmoid(f) * sigmoid(-f)
+            hessian = design.T @ (design * curvature[:, None])
             # the shortest solution, so that A stays 0 where all scores are equal
             way = -np.linalg.lstsq(hessian, gradient, rcond=1e-12)[0]
+            # a safeguard: from this start no shorter step has been seen to be needed
             step, value = line_search(
-                lambda step: platt_objective(*(point + step * way), z, target, weight),
+                lambda s: platt_objective(*(point + s * way), z, target, weight),
                 value, gradient @ way)
             point = point + step * way
         if size > self.tol:
             warn_not_converged(f"PlattScaling stopped at max_iter={self.max_iter} with "
                                f"a mean gradient of {size:.2g} > tol={self.tol:g}.")
-        return point
+        return point, n_iter
 
     def predict_proba(self, scores: ArrayLike) -> Floats:
         """Probabilities of the two classes, shape (m, 2), for scores of shape (m,)."""
         if not hasattr(self, "A_"):
             raise NotFittedError("This PlattScaling is not fitted yet: call 'fit'.")
-        z = self.A_ * _check_scores(scores) + self.B_
+        with np.errstate(over="ignore"):  # an infinite z is a probability of 0 or 1
+            z = self.A_ * _check_scores(scores) + self.B_
         return np.column_stack([sigmoid(z), sigmoid(-z)])
+
+
+def _check_search(tol: float, max_iter: int) -> None:
+    check_number("tol", tol, above=0, below=1)
+    check_integer("max_iter", max_iter, low=1)
 
 
 def _check_scores(scores: ArrayLike) -> Floats:

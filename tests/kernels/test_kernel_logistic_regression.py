@@ -1,8 +1,10 @@
 """KLR and Platt scaling held to scikit-learn, SciPy, their stationarity and paper."""
 
+import warnings
+
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 from sklearn import datasets
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -13,8 +15,9 @@ from mlbook.gradients import check_gradient
 from mlbook.kernels.kernel_functions import (
     Constant, Gaussian, Linear, Polynomial, Sigmoid)
 from mlbook.kernels.kernel_logistic_regression import (
-    KernelLogisticRegression, PlattScaling, klr_gradient, klr_objective, log_losses,
-    newton_point, platt_objective, platt_targets, sigmoid)
+    SHORTEST_STEP, KernelLogisticRegression, PlattScaling, centred, klr_gradient,
+    klr_objective, line_search, log_losses, misses, newton_point, platt_gradient,
+    platt_objective, platt_targets, sigmoid)
 
 
 def cancer(n=150):
@@ -144,6 +147,34 @@ def test_newton_point_solves_newtons_equations():
     np.testing.assert_allclose(hessian @ step, -np.append(in_beta, in_b), atol=1e-9)
 
 
+def test_newton_point_without_curvature_in_one_sample_or_in_all():
+    K, target, cost = np.eye(2), np.array([0.0, 1]), np.ones(2)
+    beta, b = newton_point(K, np.array([-1000.0, 0]), target, cost)
+    np.testing.assert_allclose([*beta, b], [0, 0, 2], atol=1e-12)
+    with pytest.raises(ValueError, match="no curvature left"):
+        newton_point(K, np.array([1000.0, -1000]), target, cost)
+
+
+def test_newton_point_keeps_small_curvatures_of_both_classes():
+    """Exchanged classes give the mirror image, also where 1 - p rounds to 0."""
+    K, f, target = np.diag([1.0, 2.0]), np.array([40.0, -37.0]), np.array([1.0, 0])
+    cost = np.array([1e17, 1e17])
+    beta, b = newton_point(K, f, target, cost)
+    mirrored, mirrored_b = newton_point(K, -f, 1 - target, cost)
+    np.testing.assert_allclose([*mirrored, mirrored_b], [*-beta, -b], rtol=1e-10)
+
+
+def test_centring_moves_only_the_intercept():
+    X, y = two_moons(30)
+    K, cost = Gaussian(1.0)(X) + 7, np.linspace(0.5, 2, 30)
+    around, r = centred(K, cost)
+    np.testing.assert_allclose(around @ cost, 0, atol=1e-12)
+    beta = np.random.default_rng(0).normal(size=30)
+    beta -= beta.mean()
+    np.testing.assert_allclose(around @ beta + r @ beta, K @ beta, atol=1e-12)
+    assert beta @ around @ beta == pytest.approx(beta @ K @ beta, rel=1e-12)
+
+
 def test_exchanged_labels_give_the_mirror_image():
     X, y = two_moons()
     model = KernelLogisticRegression().fit(X, y)
@@ -161,7 +192,124 @@ def test_a_constant_in_the_kernel_changes_nothing():
                                plain.decision_function(X), atol=1e-6)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_features_far_from_zero_as_logistic_regression(offset):
+    X, y = two_moons()
+    weight = np.random.default_rng(0).uniform(0.2, 2, len(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ours = KernelLogisticRegression(kernel=Linear()).fit(X + offset, y, weight)
+    theirs = sk_logistic(1.0, X, y, weight)
+    assert ours.n_iter_ < 10
+    np.testing.assert_allclose(ours.X_fit_.T @ ours.dual_coef_, theirs.coef_[0],
+                               atol=1e-6)
+    np.testing.assert_allclose(ours.decision_function(X + offset),
+                               theirs.decision_function(X), atol=1e-5)
+
+
+def test_the_default_c_is_one():
+    assert KernelLogisticRegression().get_params()["C"] == 1
+
+
+# The line search
+
+
+def test_steps_are_halved_until_they_lower_the_objective_enough():
+    """1 and 1/2 raise (s - 1/8)^2, 1/4 leaves it as it was, 1/8 is its minimum."""
+    assert line_search(lambda s: (s - 1 / 8) ** 2, 1 / 64, -1 / 4) == (1 / 8, 0)
+
+
+def test_short_steps_need_to_lower_the_objective_only_a_little():
+    h = 2.0**-16
+    assert line_search(lambda s: (s - h) ** 2, h**2, -2 * h) == (h, 0)
+
+
+def test_the_line_search_allows_what_rounding_can_do_and_ends():
+    assert line_search(lambda s: 1e6 * (1 + 5e-13), 1e6, -1e-9)[0] == 1
+    assert line_search(lambda s: 1e6 * (1 + 1e-11), 1e6, -1e-9)[0] < SHORTEST_STEP
+
+
 # Limits
+
+
+@pytest.mark.parametrize("C", [1e6, 1e8, 1e10, 1e12])
+def test_a_huge_c_on_separable_points(C):
+    """w is the root of w = 2 C (sigmoid(-w) + 2 sigmoid(-2w)), by symmetry."""
+    X, y = np.array([[-2.0], [-1], [1], [2]]), [0, 0, 1, 1]
+    exact = brentq(lambda w: w - 2 * C * (sigmoid(-w) + 2 * sigmoid(-2 * w)), 0, 100,
+                   xtol=1e-13)
+    model = KernelLogisticRegression(C=C, kernel=Linear()).fit(X, y)
+    w = model.X_fit_[:, 0] @ model.dual_coef_
+    assert w == pytest.approx(exact, rel=1e-8)
+    least = 2 * C * (np.exp(-exact) + np.exp(-2 * exact)) + exact**2 / 2
+    assert model.objective_ == pytest.approx(least, rel=1e-5)
+
+
+def test_small_losses_and_misses_keep_their_digits():
+    f, target = np.array([40.0, -40.0]), np.array([1.0, 0.0])
+    tiny = np.exp(-40.0)
+    np.testing.assert_allclose(log_losses(f, target), [tiny, tiny], rtol=1e-12)
+    np.testing.assert_allclose(misses(f, target), [tiny, -tiny], rtol=1e-12)
+
+
+def test_small_probabilities_keep_their_digits():
+    model = KernelLogisticRegression(kernel=Linear()).fit([[-1.0], [1.0]], [0, 1])
+    f = model.decision_function([[100.0]])
+    np.testing.assert_allclose(model.predict_proba([[100.0]])[:, 0], sigmoid(-f),
+                               rtol=1e-10)
+    platt = PlattScaling().fit([-1.0, 1.0], [0, 1])
+    np.testing.assert_allclose(
+        [platt.predict_proba([60.0])[0, 0], platt.predict_proba([-60.0])[0, 1]],
+        2.0**-60, rtol=1e-10)
+
+
+def test_a_score_of_zero_is_the_first_class():
+    model = KernelLogisticRegression(kernel=Constant(0.0)).fit([[0.0], [1.0]], [3, 5])
+    assert model.intercept_ == 0
+    assert (model.predict([[0.0], [9.0]]) == 3).all()
+
+
+def test_tol_ends_the_search():
+    X, y = two_moons(40)
+    rough = KernelLogisticRegression(tol=1e-2).fit(X, y)
+    assert rough.n_iter_ < KernelLogisticRegression().fit(X, y).n_iter_
+
+
+def test_the_model_keeps_its_own_samples_and_kernel():
+    X, y = two_moons(40)
+    X, at, kernel = X.copy(), X.copy(), Gaussian(1.0)
+    model = KernelLogisticRegression(kernel=kernel).fit(X, y)
+    before = model.predict_proba(at)
+    X[:], kernel.gamma = 0, 9.0
+    np.testing.assert_array_equal(model.predict_proba(at), before)
+
+
+@pytest.mark.parametrize("C, weight", [
+    (1e-200, 1e-200), (10.0, 1e307), (1e-8, [1e-320] + [1.0] * 39)])
+def test_costs_out_of_range_are_refused(C, weight):
+    X, y = two_moons(40)
+    model = KernelLogisticRegression(C=C, kernel=Gaussian(1.0))
+    with pytest.raises(ValueError, match="C times the sample weights must be > 0"):
+        model.fit(X, y, np.broadcast_to(weight, 40))
+
+
+@pytest.mark.parametrize("C", [1e18, 1e30, 10**300])
+def test_a_c_beyond_float64_is_refused(C):
+    with pytest.raises(ValueError, match="lower C"):
+        KernelLogisticRegression(C=C, kernel=Gaussian(100.0)).fit(*two_moons())
+
+
+@pytest.mark.parametrize("X_scale, X_shift", [(1e8, 0.0), (1.0, 1e8)])
+def test_rounding_is_not_taken_for_a_kernel_that_is_none(X_scale, X_shift):
+    X, y = two_moons()
+    with pytest.raises(ValueError, match="rounding has outweighed"):
+        KernelLogisticRegression(kernel=Linear()).fit(X_scale * X + X_shift, y)
+
+
+def test_rounding_that_moves_scores_is_reported():
+    X, y = two_moons()
+    with pytest.warns(ConvergenceWarning, match="rounding of the kernel"):
+        KernelLogisticRegression(kernel=Linear()).fit(X + 3e6, y)
 
 
 def test_stable_functions():
@@ -190,18 +338,18 @@ def test_features_of_very_different_units():
                                theirs.decision_function(mixed), atol=1e-4)
 
 
-def test_a_huge_c_ends_and_says_what_rounding_left_open():
-    """C times the rounding of a probability is more than the tolerance."""
+def test_a_huge_c_says_what_rounding_left_open():
     X, y = two_moons()
-    with pytest.warns(ConvergenceWarning, match="beta / C off by"):
-        model = KernelLogisticRegression(C=1e8, kernel=Polynomial(3)).fit(X, y)
-    assert np.isfinite(model.decision_function(X)).all()
-    assert model.objective_ < 1e8 * len(X) * np.log(2)
+    with pytest.warns(ConvergenceWarning, match="beta off by .* of its size"):
+        KernelLogisticRegression(C=1e10, kernel=Polynomial(3)).fit(X, y)
 
 
 def test_the_line_search_is_needed():
     """Full steps of Newton's method run away on these five points."""
     X, y = np.array([[0.0], [1], [-7], [1], [20]]), np.array([0, 1, 0, 1, 1])
+    with pytest.warns(ConvergenceWarning):
+        early = KernelLogisticRegression(C=100, kernel=Polynomial(2), max_iter=11)
+        assert early.fit(X, y).objective_ < 22  # by full steps it would be 1.6e8
     model = KernelLogisticRegression(C=100, kernel=Polynomial(2)).fit(X, y)
     products = np.column_stack([np.sqrt(2) * X, X**2])
     theirs = sk_logistic(100, products, y)
@@ -216,10 +364,12 @@ def test_iteration_limit_warns():
     assert model.n_iter_ == 1
 
 
-def test_a_kernel_that_is_none_is_refused():
+@pytest.mark.parametrize("C", [1e-3, 0.1, 100.0])
+def test_a_kernel_that_is_none_is_refused(C):
+    """Newton's method meets no obstacle at C = 0.1, and ends on a saddle."""
     X, y = two_moons()
-    with pytest.raises(ValueError, match="not positive semi-definite"):
-        KernelLogisticRegression(C=100, kernel=Sigmoid(5.0, -3.0)).fit(X, y)
+    with pytest.raises(ValueError, match="is not positive semi-definite on these"):
+        KernelLogisticRegression(C=C, kernel=Sigmoid(5.0, -3.0)).fit(X, y)
 
 
 def test_weights_are_counts_and_text_labels():
@@ -244,6 +394,7 @@ def test_two_classes_are_needed(y, message):
 
 @pytest.mark.parametrize("parameters, message", [
     ({"C": -1}, "C must be finite and > 0"), ({"tol": 0}, "tol must be"),
+    ({"tol": 1.0}, "tol must be"),
     ({"max_iter": 0}, "max_iter must be"), ({"kernel": Gaussian(0)}, "gamma must be")])
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
@@ -299,6 +450,14 @@ def test_platt_is_logistic_regression_on_both_labels_of_every_row(name):
     assert -ours.B_ == pytest.approx(theirs.intercept_[0], rel=1e-6, abs=1e-8)
 
 
+def test_platt_gradient():
+    s, y = scores(30)
+    target, weight = platt_targets(y == 1, np.ones(30)), np.linspace(0, 2, 30)
+    check_gradient(lambda v: platt_objective(*v, s, target, weight),
+                   lambda v: platt_gradient(*v, s, target, weight),
+                   np.array([-0.7, 0.3]))
+
+
 def test_platt_as_scipys_minimum():
     s, y = scores(60)
     target, weight = platt_targets(y == 1, np.ones(60)), np.ones(60)
@@ -311,6 +470,8 @@ def test_platt_as_scipys_minimum():
 def test_smoothed_targets():
     target = platt_targets(np.array([True, True, True, False]), np.ones(4))
     np.testing.assert_allclose(target, [4 / 5, 4 / 5, 4 / 5, 1 / 3])
+    weighted = platt_targets(np.array([1, 1, 0]), np.array([1.0, 2, 4]))
+    np.testing.assert_allclose(weighted, [4 / 5, 4 / 5, 1 / 6])
 
 
 def test_two_scores_by_hand():
@@ -328,11 +489,66 @@ def test_scores_that_say_nothing_give_the_mean_target():
                                (4 * 5 / 6 + 1 / 3) / 5)
 
 
-def test_units_of_the_scores_do_not_matter():
+@pytest.mark.parametrize("unit, shift", [(1e6, 3e6), (1e-6, 0.0), (1.0, 1e6)])
+def test_units_of_the_scores_do_not_matter(unit, shift):
     s, y = scores()
-    plain, scaled = PlattScaling().fit(s, y), PlattScaling().fit(1e6 * s + 3e6, y)
-    np.testing.assert_allclose(scaled.predict_proba(1e6 * s + 3e6),
+    plain, scaled = PlattScaling().fit(s, y), PlattScaling().fit(unit * s + shift, y)
+    np.testing.assert_allclose(scaled.predict_proba(unit * s + shift),
                                plain.predict_proba(s), atol=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e200, 7e307])
+def test_scores_near_the_ends_of_float64(unit):
+    s, y = np.array([-2.0, -1, 1, 2]), [0, 0, 1, 1]
+    plain, scaled = PlattScaling().fit(s, y), PlattScaling().fit(unit * s, y)
+    np.testing.assert_allclose(scaled.predict_proba(unit * s), plain.predict_proba(s),
+                               rtol=1e-10)
+    assert scaled.A_ * unit == pytest.approx(plain.A_, rel=1e-6)
+
+
+def test_platt_drops_rows_of_weight_zero():
+    kept = PlattScaling().fit([0.0, 1.0], [0, 1])
+    for s, y in ([0.0, 1, 5], [0, 1, 2]), ([0.0, 1, 1e300], [0, 1, 1]):
+        model = PlattScaling().fit(s, y, [1, 1, 0])
+        assert (model.A_, model.B_) == (kept.A_, kept.B_)
+    assert PlattScaling().fit([0.0, 0, 5], [0, 1, 1], [1, 1, 0]).A_ == 0
+    with pytest.raises(ValueError, match="labels of 2 classes, got 1"):
+        PlattScaling().fit([0.0, 1, 5], [0, 1, 1], [0, 1, 1])
+
+
+def test_platt_weights_of_extreme_size():
+    s, y = np.array([-2.0, -1, 1, 2]), [0, 1, 0, 1]
+    light = PlattScaling().fit(s, y, np.full(4, 5e-324))  # all targets are 1/2
+    np.testing.assert_allclose([light.A_, light.B_], 0, atol=1e-12)
+    heavy = PlattScaling().fit(s, y, np.full(4, 1e300))  # the targets are 0 and 1
+    theirs = LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cholesky")
+    theirs.fit(s[:, None], y)
+    assert -heavy.A_ == pytest.approx(theirs.coef_[0, 0], rel=1e-6)
+    with pytest.raises(ValueError, match="sum of sample_weight overflows"):
+        PlattScaling().fit(s, y, np.full(4, 1e308))
+
+
+def test_platt_tol_ends_the_search_whatever_the_weights_add_up_to():
+    s, y = scores()
+    weight = np.random.default_rng(0).uniform(0, 2, len(s))
+    assert PlattScaling().fit(s, y).n_iter_ == 5
+    for total in 1.0, 1e6:
+        assert PlattScaling(tol=1e-2).fit(s, y, total * weight).n_iter_ == 2
+
+
+def test_platt_converges_quadratically_with_weights():
+    s, y = scores()
+    weight = np.where(np.arange(len(s)) % 2, 50.0, 0.5)
+    assert PlattScaling().fit(s, y, weight).n_iter_ <= 6
+
+
+def test_a_platt_fit_that_raises_keeps_the_old_model():
+    model = PlattScaling().fit([1.0, 2, 3], ["n", "y", "y"])
+    before = model.predict_proba([0.5])
+    with pytest.raises(ValueError, match="got 1"):
+        model.fit([1.0, 2, 3], ["a", "a", "a"])
+    assert list(model.classes_) == ["n", "y"]
+    np.testing.assert_array_equal(model.predict_proba([0.5]), before)
 
 
 def test_platt_probabilities_of_extreme_scores():
@@ -351,10 +567,30 @@ def test_platt_iteration_limit_warns():
     ([1.0, np.nan], [0, 1], "scores contains NaN"),
     ([1.0, 2.0], [0, 1, 1], r"shape of the scores, \(2,\), got \(3,\)"),
     ([1.0, 2.0], [1, 1], "labels of 2 classes, got 1"),
+    ([1.0, 2.0], [0.3, 0.7], "Unknown label type: continuous"),
+    ([1.0, 2.0], [0, np.nan], "y contains NaN"),
+    ([1.0, 2.0], None, "requires y"),
+    ([-5e-324, 5e-324], [0, 1], "leave the range of float64"),
 ])
 def test_platt_refuses_bad_input(s, y, message):
     with pytest.raises(ValueError, match=message):
         PlattScaling().fit(s, y)
+
+
+@pytest.mark.parametrize("weight, message", [
+    ([1.0, -1.0], "Negative values in sample_weight"), ([0.0, 0.0], "is zero"),
+    ([1.0], r"sample_weight.shape == \(1,\)")])
+def test_platt_refuses_bad_weights(weight, message):
+    with pytest.raises(ValueError, match=message):
+        PlattScaling().fit([1.0, 2.0], [0, 1], weight)
+
+
+@pytest.mark.parametrize("parameters, message", [
+    ({"tol": 0}, "tol must be"), ({"tol": 1.0}, "tol must be"),
+    ({"max_iter": 0}, "max_iter must be")])
+def test_bad_parameters_of_platt(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        PlattScaling(**parameters).fit([1.0, 2.0], [0, 1])
 
 
 def test_platt_before_fit():
