@@ -4,10 +4,10 @@ The model f(x) = sum_i beta_i k(x_i, x) minimises
 
     sum_i s_i (y_i - f(x_i))^2 + alpha beta'K beta,
 
-where s are the sample weights and K is the Gram matrix of the training points. The
-minimum is the solution of (K + alpha S^-1) beta = y, and of one system more symmetric,
-A gamma = S^(1/2) y with A = S^(1/2) K S^(1/2) + alpha I and beta = S^(1/2) gamma, which
-also holds for weights near 0.
+where s are the sample weights and K is the Gram matrix of the training points. For a
+positive semi-definite K the minimum is the solution of (K + alpha S^-1) beta = y. Rows
+and columns of this matrix are scaled so that its diagonal is 1: its entries then tell
+which digits are left, whatever the units, the sizes of the rows and the weights.
 
 Sources: Saunders, Gammerman and Vovk (1998); the leave-one-out formula is that of
 Allen (1974) in the dual.
@@ -36,7 +36,9 @@ class KernelRidge(Regressor):
         Strength of the penalty, in the units of the kernel (those of k(x, x)).
     kernel : Kernel, optional
         By default ``Gaussian`` with gamma = 1 / (d Var X), fixed in fit (a row of
-        weight k counts as k rows in the variance).
+        weight k counts as k rows in the variance). It must be positive semi-definite:
+        else the solution of the system need not be a minimum. ``fit`` notices only
+        where K + alpha S^-1 is not positive definite.
 
     Attributes
     ----------
@@ -76,10 +78,11 @@ class KernelRidge(Regressor):
         return expansion(self.kernel_, X, self.X_fit_, self.dual_coef_)
 
     def loo_residuals(self) -> Floats:
-        """Return y_i minus what the model fitted without row i predicts for it, (n,).
+        """Return y_i minus what the model fitted without row i predicts for it.
 
-        No model is fitted again. A row is left out with all its weight; the kernel is
-        the fitted one, also where it was chosen from the data.
+        One number for each row of ``X_fit_``, that is, without the rows of weight 0. No
+        model is fitted again. A row is left out with all its weight; the kernel is the
+        fitted one, also where it was chosen from the data.
         """
         self._check_is_fitted()
         K = gram(self.kernel_, self.X_fit_)
@@ -95,12 +98,17 @@ def solve_kernel_ridge(
 ) -> Floats:
     """Return the beta, shape (n,), with (K + alpha S^-1) beta = y.
 
-    K is the Gram matrix, shape (n, n); S holds the weights (n,), 1 by default. Raises
-    ValueError where the matrix is not positive definite to working precision.
+    K is the Gram matrix, symmetric, of shape (n, n), y is finite, of shape (n,), and S
+    holds the weights, (n,), all above 0, 1 by default. Raises ValueError for other
+    shapes and weights, where the matrix is not positive definite to working precision,
+    and where beta overflows.
     """
-    root = np.ones(len(K)) if weight is None else np.sqrt(weight)
-    L = _cholesky(K, alpha, root)
-    return root * np.linalg.solve(L.T, np.linalg.solve(L, root * y))
+    A, _, scale = _scaled_system(K, y, alpha, weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        beta = scale * np.linalg.solve(A, scale * y)
+    if not np.isfinite(beta).all():
+        raise ValueError("beta overflows: scale y, or raise alpha.")
+    return beta
 
 
 def loo_residuals(
@@ -110,27 +118,56 @@ def loo_residuals(
 
     It equals e_i / (1 - h_ii), with the residual e = alpha beta / s and the diagonal of
     the hat matrix, but divides no small number by another. Arguments and errors as in
-    ``solve_kernel_ridge``.
+    ``solve_kernel_ridge``; alpha / s may be as large as 1e300.
     """
-    root = np.ones(len(K)) if weight is None else np.sqrt(weight)
-    half = np.linalg.solve(_cholesky(K, alpha, root), np.diag(root))
-    return beta / np.einsum("ij,ij->j", half, half)
+    _, L, scale = _scaled_system(K, beta, alpha, weight)
+    half = np.linalg.solve(L, np.diag(scale))
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        residuals = beta / np.einsum("ij,ij->j", half, half)
+    if not np.isfinite(residuals).all():
+        raise ValueError(
+            "leave-one-out residuals overflow: scale y, lower alpha, or set the "
+            "smallest weights to 0."
+        )
+    return residuals
 
 
-def _cholesky(K: Floats, alpha: float, root: Floats) -> Floats:
-    """Factor A = S^(1/2) K S^(1/2) + alpha I as L L'."""
-    A = K * root * root[:, np.newaxis]
-    A[np.diag_indices_from(A)] += alpha
+def _scaled_system(
+    K: Floats, column: Floats, alpha: float, weight: Floats | None
+) -> tuple[Floats, Floats, Floats]:
+    """Return A, its Cholesky factor L and the scale, (n,), of K + alpha S^-1.
+
+    A = diag(scale) (K + alpha S^-1) diag(scale) has ones on its diagonal.
+    """
+    weight = _check_system(K, column, weight)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        scale = 1 / np.sqrt(np.diag(K) + alpha / weight)
+        A = K * scale * scale[:, np.newaxis]
+    np.fill_diagonal(A, 1)
     try:
         L = np.linalg.cholesky(A)
-        # a pivot of this size is what rounding left of one that may have been 0
-        smallest = len(A) * np.finfo(float).eps * np.diag(A).max()
-        if (np.diag(L) ** 2 > smallest).all():
-            return L
+        # a pivot is what is left of a 1: so small a one keeps only three digits or so
+        if (np.diag(L) ** 2 > 1e3 * len(A) * np.finfo(float).eps).all():
+            return A, L, scale
     except np.linalg.LinAlgError:
         pass
+    equal = np.min(weight) == np.max(weight)
     raise ValueError(
-        "K + alpha I is not positive definite to working precision at alpha="
-        f"{alpha:g}: raise alpha, remove repeated rows, or take a positive "
-        "semi-definite kernel."
+        f"K + alpha {'I' if equal else 'S^-1'} is not positive definite to working "
+        f"precision at alpha={alpha:g}: raise alpha, "
+        f"{'' if equal else 'lower the largest weights, '}"
+        "remove repeated rows, or take a positive semi-definite kernel."
     )
+
+
+def _check_system(K: Floats, column: Floats, weight: Floats | None) -> Floats:
+    """Return the weights, 1 by default, if they and the column fit the matrix."""
+    weight = np.ones(len(K)) if weight is None else weight
+    if not len(K) == len(column) == len(weight) or np.ndim(column) != 1:
+        raise ValueError(
+            f"expected {len(K)} numbers for a Gram matrix of shape {np.shape(K)}, got "
+            f"shapes {np.shape(column)} and {np.shape(weight)}"
+        )
+    if not np.min(weight) > 0:
+        raise ValueError("weights must be > 0: leave out the rows of weight 0")
+    return weight
