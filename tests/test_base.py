@@ -44,13 +44,17 @@ EXEMPT: dict[str, dict[str, str]] = {
     **{
         name: {"check_sample_weight_equivalence_on_dense_data": AS_THEIRS}
         for name in (
-            "AdaBoostClassifier",
+            "BaggingClassifier",
+            "BaggingRegressor",
             "GradientBoostingClassifier",
             "GradientBoostingRegressor",
             "LGBMClassifier",
             "LGBMRegressor",
+            "LinearBlend",
             "RandomForestClassifier",
             "RandomForestRegressor",
+            "StackingClassifier",
+            "StackingRegressor",
         )
     },
     "DecisionStump": {
@@ -94,11 +98,14 @@ NEED_SEPARABLE_CLASSES = {"HardMarginSVC"}
 # Random learners have a seed, and ensembles few members, so that the suite stays quick.
 ARGUMENTS: dict[str, dict[str, float]] = {
     "AdaBoostClassifier": {"n_estimators": 10},
+    "BaggingClassifier": {"n_estimators": 5, "random_state": 0},
+    "BaggingRegressor": {"n_estimators": 5, "random_state": 0},
     "GradientBoostingClassifier": {"n_estimators": 5},
     "GradientBoostingRegressor": {"n_estimators": 5},
     "KMeans": {"n_clusters": 4},
     "LGBMClassifier": {"n_estimators": 5, "min_child_samples": 2},
     "LGBMRegressor": {"n_estimators": 5, "min_child_samples": 2},
+    "LinearBlend": {"random_state": 0},
     "RBFNetwork": {"n_centers": 4},
     "RandomForestClassifier": {"n_estimators": 10, "random_state": 0},
     "RandomForestRegressor": {"n_estimators": 10, "random_state": 0},
@@ -111,10 +118,15 @@ ARGUMENTS: dict[str, dict[str, float]] = {
 # Estimators whose model may change when a row of weight k becomes k rows, each with
 # its reason: learners that draw rows at random, or that start from their number.
 WEIGHTS_ARE_NOT_COUNTS: dict[str, str] = {
+    "BaggingClassifier": "the bootstrap draws rows",
+    "BaggingRegressor": "the bootstrap draws rows",
     "LGBMClassifier": "the rows of a child are counted, as in the library",
     "LGBMRegressor": "the rows of a child are counted, as in the library",
+    "LinearBlend": "rows are drawn for the weights",
     "RandomForestClassifier": "the bootstrap draws rows",
     "RandomForestRegressor": "the bootstrap draws rows",
+    "StackingClassifier": "rows are dealt out to folds",
+    "StackingRegressor": "rows are dealt out to folds",
 }
 
 

@@ -1,0 +1,907 @@
+"""Blending, stacking and bagging: several predictors that answer as one.
+
+A *blend* is a weighted mean of predictors. Where its weights sum to 1, its error is the
+same weighted mean of the members' errors, so with the matrix S of the errors' mean
+products
+
+    mean squared error of the blend = w'S w,  least for  w = S^-1 1 / (1'S^-1 1).
+
+The errors must come from rows that the members have not seen: from a part of the data
+that is kept apart (``LinearBlend``), or fold by fold (the stacks, which let any other
+learner combine the members). *Bagging* averages copies of one learner, each fitted to
+rows drawn with replacement. A row that a member did not draw is out of its bag.
+
+Sources: Wolpert (1992) and Breiman (1996, "Stacked regressions") for stacking, Breiman
+(1996, "Bagging predictors") for bagging, Wolfe (1976) for convex weights.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mlbook.base import Classifier, Estimator, Parameters, Regressor
+from mlbook.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from mlbook.ensembles.random_forest import check_bool, out_of_bag_average
+from mlbook.ensembles.tree import Ints
+from mlbook.exceptions import warn
+from mlbook.generative.discriminant_analysis import LinearDiscriminantAnalysis
+from mlbook.kernels.kernel_functions import Linear
+from mlbook.kernels.kernel_logistic_regression import KernelLogisticRegression
+from mlbook.linear.ridge import Ridge
+from mlbook.validation import (
+    Floats,
+    as_float,
+    as_matrix,
+    check_choice,
+    check_integer,
+    check_number,
+    check_sample_weight,
+    random_generator,
+)
+
+WEIGHTS = ("free", "sum_to_one", "convex")
+ROUNDING = 1e-12  # a gain of this share of the largest squared error is rounding
+
+Members = Sequence[tuple[str, Any]]
+Folds = Sequence[tuple[Ints, Ints]]
+
+
+# Weights
+
+
+def affine_weights(errors: ArrayLike) -> Floats:
+    """Return the w of sum 1 for which |errors w| is least, shape (T,).
+
+    ``errors`` has shape (n, T), a column for each member. Of several minima the one
+    nearest to equal weights (which is the shortest).
+    """
+    D = as_matrix(errors)
+    T = D.shape[1]
+    equal = np.full(T, 1 / T)
+    # orthogonal directions that leave the sum as it is
+    sideways = np.linalg.qr(np.ones((T, 1)), mode="complete")[0][:, 1:]
+    if T == 1:
+        return equal
+    U, s, Vt = np.linalg.svd(D @ sideways, full_matrices=False)
+    # what is small beside D itself is rounding, as for members that are copies
+    kept = s > np.finfo(float).eps * max(D.shape) * np.abs(D).max()
+    step = Vt[kept].T @ ((U.T @ (D @ equal))[kept] / s[kept])
+    w = equal - sideways @ step
+    return w / w.sum()
+
+
+def convex_weights(errors: ArrayLike) -> Floats:
+    """Return the w >= 0 of sum 1 for which |errors w| is least, shape (T,).
+
+    The columns of ``errors``, of shape (n, T), are the corners of a polytope, and
+    errors w is its point nearest to 0. Wolfe's method: while a corner lies on the near
+    side of the present point, take it in, and go to the nearest point of the flat
+    through the corners in use, or as far as no weight becomes negative.
+    """
+    D = as_matrix(errors)
+    length2 = (D**2).sum(axis=0)
+    w = np.zeros(D.shape[1])
+    w[length2.argmin()] = 1.0
+    while True:
+        point = D @ w
+        ahead = point @ D
+        new = int(ahead.argmin())
+        if ahead[new] >= point @ point - ROUNDING * length2.max() or w[new] > 0:
+            return w
+        better = _to_nearest_point(D, w, new)
+        if np.sum((D @ better) ** 2) >= point @ point:
+            return w  # rounding is all that is left
+        w = better
+
+
+def _to_nearest_point(D: Floats, w: Floats, new: int) -> Floats:
+    used = w > 0
+    used[new] = True
+    while True:
+        goal = np.zeros_like(w)
+        goal[used] = affine_weights(D[:, used])
+        low = used & (goal <= 0)
+        if not low.any():
+            return goal
+        share = np.where(low, w / np.where(low, w - goal, 1.0), np.inf)
+        first = int(share.argmin())  # the first weight that meets 0 on the way
+        w = np.maximum(w + share[first] * (goal - w), 0.0)
+        w[first] = 0.0
+        used = w > 0
+
+
+def minimum_variance_weights(
+    covariance: ArrayLike, nonnegative: bool = False
+) -> Floats:
+    """Return the w of sum 1 for which w'S w is least, shape (T,).
+
+    For a positive definite S = ``covariance``, shape (T, T), it is
+    S^-1 1 / (1'S^-1 1). With ``nonnegative`` only w >= 0 are compared. Raises
+    ValueError unless S is symmetric and positive semi-definite.
+    """
+    S = as_matrix(covariance)
+    if S.shape[0] != S.shape[1] or not np.allclose(S, S.T, atol=1e-10 * abs(S).max()):
+        raise ValueError("covariance must be a symmetric matrix.")
+    values, vectors = np.linalg.eigh((S + S.T) / 2)
+    if values[0] < -1e-10 * abs(values).max():
+        raise ValueError("covariance must be positive semi-definite, its smallest "
+                         f"eigenvalue is {values[0]:.3g}.")
+    values[values <= np.finfo(float).eps * len(S) * values.max()] = 0.0  # rounding
+    root = np.sqrt(values)[:, np.newaxis] * vectors.T  # root'root = S
+    return convex_weights(root) if nonnegative else affine_weights(root)
+
+
+def blend_weights(
+    predictions: ArrayLike,
+    y: ArrayLike,
+    weights: str = "free",
+    sample_weight: ArrayLike | None = None,
+) -> Floats:
+    """Return the weights of a blend by least squares, shape (T,), without an intercept.
+
+    Parameters
+    ----------
+    predictions : array of shape (n, T), for rows that the members have not seen
+    y : array of shape (n,)
+    weights : "free"; "sum_to_one", for which an offset that all members and y share has
+        no effect; or "convex", which are also >= 0, so that the blend stays between
+        its members
+    sample_weight : array of shape (n,), optional
+    """
+    P, y = as_matrix(predictions), as_float(y, "y")
+    check_choice("weights", weights, WEIGHTS)
+    if y.shape != (len(P),):
+        raise ValueError(f"y must have the shape {(len(P),)}, got {y.shape}.")
+    root = np.sqrt(check_sample_weight(sample_weight, len(P)))[:, np.newaxis]
+    if weights == "free":
+        return np.linalg.lstsq(root * P, root[:, 0] * y, rcond=None)[0]
+    errors = root * (y[:, np.newaxis] - P)
+    return convex_weights(errors) if weights == "convex" else affine_weights(errors)
+
+
+# Members
+
+
+def fresh_copy(estimator: Any, rng: np.random.Generator | None = None) -> Any:
+    """Return an unfitted estimator with the same parameters, those of parts copied too.
+
+    With ``rng`` everything called random_state in it is a new integer.
+    """
+    parameters = {
+        name: fresh_copy(value)
+        if hasattr(value, "get_params") and not isinstance(value, type)
+        else copy.deepcopy(value)
+        for name, value in estimator.get_params(deep=False).items()
+    }
+    twin = type(estimator)(**parameters)
+    if rng is not None:
+        dice = [key for key in sorted(twin.get_params())
+                if key.rpartition("__")[2] == "random_state"]
+        if dice:
+            twin.set_params(**{key: int(rng.integers(2**31 - 1)) for key in dice})
+    return twin
+
+
+def fit_copy(
+    estimator: Any, X: Floats, y: NDArray[Any], weight: Floats,
+    rng: np.random.Generator | None = None,
+) -> Any:
+    """Return a fitted copy; it is told of weights only where one of them is not 1."""
+    model = fresh_copy(estimator, rng)
+    return model.fit(X, y) if (weight == 1).all() else model.fit(X, y, weight)
+
+
+def takes_weights(estimator: Any) -> bool:
+    """Return whether ``fit`` has a parameter sample_weight."""
+    return "sample_weight" in inspect.signature(estimator.fit).parameters
+
+
+def class_shares(model: Any, X: Floats, n_classes: int) -> Floats:
+    """Return probabilities, or votes where a model has none, shape (m, n_classes).
+
+    The model's classes are among 0, ..., n_classes - 1; one it has not met gets 0.
+    """
+    shares = np.zeros((len(X), n_classes))
+    if hasattr(model, "predict_proba"):
+        shares[:, np.asarray(model.classes_, dtype=np.intp)] = model.predict_proba(X)
+    else:
+        shares[np.arange(len(X)), model.predict(X).astype(np.intp)] = 1.0
+    return shares
+
+
+def accepts_nan(estimator: Any) -> bool:
+    """Return whether an estimator, ours or scikit-learn's, takes missing values."""
+    if isinstance(estimator, Parameters):
+        return bool(getattr(estimator, "_allow_nan", False))
+    tags = getattr(estimator, "__sklearn_tags__", None)
+    return bool(tags and tags().input_tags.allow_nan)
+
+
+# Folds
+
+
+def k_fold(n: int, n_folds: int, random_state: Any = None) -> list[tuple[Ints, Ints]]:
+    """Return the rows to train on and to predict, for each of n_folds folds of n rows.
+
+    The folds are runs of neighbouring rows, as in scikit-learn, unless ``random_state``
+    is given: then the rows are shuffled first.
+    """
+    n_folds = check_integer("n_folds", n_folds, low=2)
+    if n < n_folds:
+        raise ValueError(f"{n_folds} folds need as many rows, got n_samples={n}.")
+    order = np.arange(n)
+    if random_state is not None:
+        order = random_generator(random_state).permutation(n)
+    fold = np.empty(n, dtype=np.intp)
+    for k, part in enumerate(np.array_split(order, n_folds)):
+        fold[part] = k
+    return _splits(fold, n_folds)
+
+
+def stratified_k_fold(codes: Ints, n_folds: int) -> list[tuple[Ints, Ints]]:
+    """Return folds with nearly the same number of rows of each class in all of them.
+
+    ``codes`` are the classes 0, 1, ... in the order of their first rows. The rows of a
+    class go to the folds in runs, as in scikit-learn's StratifiedKFold.
+    """
+    n_folds = check_integer("n_folds", n_folds, low=2)
+    if len(codes) < n_folds:
+        raise ValueError(f"{n_folds} folds need as many rows, got "
+                         f"n_samples={len(codes)}.")
+    in_order = np.sort(codes)
+    fold = np.empty(len(codes), dtype=np.intp)
+    for code in range(codes.max() + 1):
+        sizes = [np.count_nonzero(in_order[k::n_folds] == code) for k in range(n_folds)]
+        fold[codes == code] = np.repeat(np.arange(n_folds), sizes)
+    return _splits(fold, n_folds)
+
+
+def _splits(fold: Ints, n_folds: int) -> list[tuple[Ints, Ints]]:
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k))
+            for k in range(n_folds)]
+
+
+def check_folds(folds: Iterable[Any], n: int) -> list[tuple[Ints, Ints]]:
+    """Return the folds as a list of arrays; each row must be predicted exactly once.
+
+    Raises ValueError also where a row is trained on and predicted in the same fold.
+    """
+    checked = [(np.asarray(train), np.asarray(test)) for train, test in folds]
+    predicted = np.concatenate([test for _, test in checked] or [[]])
+    if not np.array_equal(np.sort(predicted), np.arange(n)):
+        raise ValueError(f"The folds must predict each of the {n} rows once.")
+    if any(np.intersect1d(train, test).size for train, test in checked):
+        raise ValueError("A row must not be trained on in the fold that predicts it.")
+    return checked
+
+
+def out_of_fold(
+    estimators: Sequence[Any], X: Floats, y: Floats, folds: Folds,
+    sample_weight: Floats | None = None,
+) -> Floats:
+    """Return what each regressor predicts for rows it was not fitted on, shape (n, T).
+
+    For each fold copies are fitted to its training rows and predict the others.
+    """
+    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    weight = check_sample_weight(sample_weight, len(X))
+    P = np.empty((len(X), len(estimators)))
+    for train, test in check_folds(folds, len(X)):
+        for t, estimator in enumerate(estimators):
+            model = fit_copy(estimator, X[train], y[train], weight[train])
+            P[test, t] = model.predict(X[test])
+    return P
+
+
+# Blends and stacks
+
+
+class _Team(Estimator):
+    """A list of named estimators, whose parameters are reached as name__parameter."""
+
+    estimators: Members | None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; ``deep`` adds the members and theirs."""
+        found = super().get_params(deep)
+        if deep:
+            for name, member in _named(self.estimators).items():
+                found[name] = member
+                found |= {f"{name}__{k}": v for k, v in member.get_params().items()}
+        return found
+
+    def set_params(self, **params: Any) -> _Team:
+        """Set parameters, members by their names, and theirs as name__parameter."""
+        team = _named(params.get("estimators", self.estimators))
+        of_members = {key: value for key, value in params.items()
+                      if key.partition("__")[0] in team}
+        super().set_params(**{k: v for k, v in params.items() if k not in of_members})
+        for key, value in sorted(of_members.items(), key=lambda item: "__" in item[0]):
+            name, _, inner = key.partition("__")
+            if inner:
+                team[name].set_params(**{inner: value})
+            else:
+                team[name] = value
+        if of_members:
+            self.estimators = list(team.items())
+        return self
+
+    def _default_members(self) -> Members:
+        return [("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=3))]
+
+    def _members(self) -> list[Any]:
+        """Return the estimators after a check of their names."""
+        if self.estimators is None:
+            return [member for _, member in self._default_members()]
+        team, taken = _named(self.estimators), sorted(self._defaults())
+        if not team or len(team) != len(self.estimators):
+            raise ValueError("estimators must be a list of pairs (name, estimator), with "
+                             "at least one of them and each name used once.")
+        if any("__" in name or name in taken for name in team):
+            raise ValueError("The names of estimators must not contain '__' nor be one "
+                             f"of {taken}, got {list(team)}.")
+        return list(team.values())
+
+
+def _named(estimators: Any) -> dict[str, Any]:
+    """Return the members by name; none where that is no list of pairs (yet)."""
+    pairs = estimators if isinstance(estimators, (list, tuple)) else []
+    return {pair[0]: pair[1] for pair in pairs
+            if isinstance(pair, (list, tuple)) and len(pair) == 2
+            and isinstance(pair[0], str) and hasattr(pair[1], "get_params")}
+
+
+class UniformBlend(_Team, Regressor):
+    """The mean of several regressors.
+
+    Parameters
+    ----------
+    estimators : list of (name, estimator); by default a ridge regression and a tree of
+        depth 3
+
+    Attributes
+    ----------
+    estimators_ : list of T fitted copies
+    weights_ : ndarray of shape (T,), each 1 / T
+    """
+
+    def __init__(self, estimators: Members | None = None) -> None:
+        self.estimators = estimators
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> UniformBlend:
+        """Fit the members to X of shape (n, d) and y of shape (n,); return self."""
+        members = self._members()
+        X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        self.estimators_ = [fit_copy(member, X, y, weight) for member in members]
+        self.weights_ = np.full(len(members), 1 / len(members))
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the weighted sum of the members' predictions, shape (m,)."""
+        X = self._check_new_data(X)
+        return sum(w * model.predict(X)
+                   for w, model in zip(self.weights_, self.estimators_, strict=True))
+
+
+class LinearBlend(UniformBlend):
+    """A weighted sum of regressors, with weights fitted to rows kept apart for them.
+
+    A part of the rows is drawn at random. The members are fitted to the others, and
+    ``blend_weights`` to what they predict for that part. Then the members are fitted
+    anew to all rows, and the weights stay.
+
+    Parameters
+    ----------
+    estimators : list of (name, estimator); by default a ridge regression and a tree of
+        depth 3
+    weights : "free", "sum_to_one" or "convex", see ``blend_weights``
+    validation_fraction : float in (0, 1), share of the rows for the weights; at least
+        one row, and at least one is left for the members
+    random_state : None, int or Generator, for the draw of these rows
+
+    Attributes
+    ----------
+    estimators_ : list of T fitted copies
+    weights_ : ndarray of shape (T,)
+    """
+
+    def __init__(
+        self,
+        estimators: Members | None = None,
+        weights: str = "free",
+        validation_fraction: float = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.weights = weights
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LinearBlend:
+        """Fit to X of shape (n, d) and y of shape (n,), n >= 2; return self."""
+        check_choice("weights", self.weights, WEIGHTS)
+        share = check_number(
+            "validation_fraction", self.validation_fraction, above=0, below=1)
+        members, rng = self._members(), random_generator(self.random_state)
+        X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        n = len(X)
+        if n < 2:
+            raise ValueError("LinearBlend needs at least 2 rows, got n_samples=1.")
+        size = min(max(1, round(share * n)), n - 1)
+        order = rng.permutation(n)
+        apart, rest = np.sort(order[:size]), np.sort(order[size:])
+        P = np.column_stack([
+            fit_copy(member, X[rest], y[rest], weight[rest]).predict(X[apart])
+            for member in members])
+        self.weights_ = blend_weights(P, y[apart], self.weights, weight[apart])
+        self.estimators_ = [fit_copy(member, X, y, weight) for member in members]
+        return self
+
+
+class _Stack(_Team):
+    """What both stacks share: a learner on the members' out-of-fold outputs."""
+
+    def __init__(
+        self,
+        estimators: Members | None = None,
+        final_estimator: Any = None,
+        cv: Any = 5,
+        passthrough: bool = False,
+    ) -> None:
+        self.estimators = estimators
+        self.final_estimator = final_estimator
+        self.cv = cv
+        self.passthrough = passthrough
+
+    def _fit(self, X: Floats, y: NDArray[Any], weight: Floats) -> None:
+        passthrough = check_bool("passthrough", self.passthrough)
+        members = self._members()
+        folds = check_folds(self._folds(X, y), len(X))
+        self._check_training_parts(y, folds)
+        features: Any = None
+        for train, test in folds:
+            found = np.hstack([
+                self._outputs(fit_copy(member, X[train], y[train], weight[train]),
+                              X[test]) for member in members])
+            if features is None:
+                features = np.empty((len(X), found.shape[1]))
+            features[test] = found
+        if passthrough:
+            features = np.hstack([features, X])
+        final = self._default_final() if self.final_estimator is None \
+            else self.final_estimator
+        self.final_estimator_ = fit_copy(final, features, y, weight)
+        self.estimators_ = [fit_copy(member, X, y, weight) for member in members]
+        self._passes_through = passthrough
+
+    def _folds(self, X: Floats, y: NDArray[Any]) -> Iterable[Any]:
+        if hasattr(self.cv, "split") and not isinstance(self.cv, str):
+            return self.cv.split(X, y)
+        if isinstance(self.cv, Iterable) and not isinstance(self.cv, str):
+            return self.cv
+        n_folds = check_integer("cv", self.cv, low=2)
+        return self._own_folds(y, n_folds)
+
+    def final_features(self, X: ArrayLike) -> Floats:
+        """Return what the final estimator is told about X: a row for each row of X."""
+        X = self._check_new_data(X)
+        parts = [self._outputs(model, X) for model in self.estimators_]
+        return np.hstack([*parts, X] if self._passes_through else parts)
+
+    def _own_folds(self, y: NDArray[Any], n_folds: int) -> Folds:
+        raise NotImplementedError
+
+    def _check_training_parts(self, y: NDArray[Any], folds: Folds) -> None:
+        if any(not len(train) for train, _ in folds):
+            raise ValueError("Every fold needs rows to train on.")
+
+    def _default_final(self) -> Any:
+        raise NotImplementedError
+
+    def _outputs(self, model: Any, X: Floats) -> Floats:
+        raise NotImplementedError
+
+
+class StackingRegressor(_Stack, Regressor):
+    """A regressor that is fitted to the out-of-fold predictions of others.
+
+    Parameters
+    ----------
+    estimators : list of (name, estimator); by default a ridge regression and a tree of
+        depth 3
+    final_estimator : regressor; by default least squares with an intercept. (A penalty
+        would be in squared units of y.)
+    cv : int >= 2, number of folds, which are runs of neighbouring rows; or a list of
+        pairs (rows to train on, rows to predict), such as ``k_fold`` returns, or an
+        object with ``split(X, y)``. Rows of weight 0 are not counted
+    passthrough : bool, whether the final estimator also gets X
+
+    Attributes
+    ----------
+    estimators_ : list of T copies, fitted to all rows
+    final_estimator_ : the fitted copy of the final estimator
+    """
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> StackingRegressor:
+        """Fit to X of shape (n, d) and y of shape (n,); return self."""
+        X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        self._fit(X, y, weight)
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the predictions for X, shape (m,)."""
+        features = self.final_features(X)
+        return self.final_estimator_.predict(features)
+
+    def _own_folds(self, y: NDArray[Any], n_folds: int) -> Folds:
+        return k_fold(len(y), n_folds)
+
+    def _default_final(self) -> Any:
+        return Ridge(alpha=0.0)
+
+    def _outputs(self, model: Any, X: Floats) -> Floats:
+        return model.predict(X)[:, np.newaxis]
+
+
+class StackingClassifier(_Stack, Classifier):
+    """A classifier that is fitted to the out-of-fold probabilities of others.
+
+    Parameters
+    ----------
+    estimators : list of (name, estimator); by default a linear discriminant analysis
+        and a tree of depth 3. Of a member's probabilities the first is left out where
+        there are two classes; without ``predict_proba`` it is asked for
+        ``decision_function``, and otherwise for its votes, 0 or 1 for each class
+    final_estimator : classifier; by default ``LinearLogistic``
+    cv : as in ``StackingRegressor``, but an int makes folds with about the same number
+        of rows of each class
+    passthrough : bool, whether the final estimator also gets X
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+    estimators_ : list of T copies, fitted to all rows with the labels 0, ..., K - 1
+    final_estimator_ : the fitted copy of the final estimator, with these labels
+    """
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> StackingClassifier:
+        """Fit to X of shape (n, d) and labels y of shape (n,); return self.
+
+        Raises ValueError for one class, and where a fold leaves out a whole class.
+        """
+        X, codes, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        if len(self.classes_) < 2:
+            raise ValueError("StackingClassifier needs at least 2 classes, got one "
+                             f"class: {self.classes_[0]}.")
+        self._fit(X, codes, weight)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the probability of each class, shape (m, K)."""
+        features = self.final_features(X)
+        return self.final_estimator_.predict_proba(features)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class that the final estimator predicts, shape (m,)."""
+        features = self.final_features(X)
+        codes = self.final_estimator_.predict(features)
+        return self.classes_[np.asarray(codes, dtype=np.intp)]
+
+    def _own_folds(self, y: NDArray[Any], n_folds: int) -> Folds:
+        # scikit-learn numbers the classes as they come, which decides who gets the rest
+        first = np.unique(y, return_index=True)[1]
+        return stratified_k_fold(np.argsort(np.argsort(first))[y], n_folds)
+
+    def _check_training_parts(self, y: NDArray[Any], folds: Folds) -> None:
+        for train, _ in folds:
+            missing = np.setdiff1d(y, y[train])
+            if len(missing):
+                raise ValueError(
+                    f"Class {self.classes_[missing[0]]} has no row to train on in one of "
+                    "the folds: it needs at least 2 rows, in different folds.")
+
+    def _default_members(self) -> Members:
+        return [("discriminant", LinearDiscriminantAnalysis()),
+                ("tree", DecisionTreeClassifier(max_depth=3))]
+
+    def _default_final(self) -> Any:
+        return LinearLogistic()
+
+    def _outputs(self, model: Any, X: Floats) -> Floats:
+        K = len(self.classes_)
+        if not hasattr(model, "predict_proba") and hasattr(model, "decision_function"):
+            return np.reshape(model.decision_function(X), (len(X), -1))
+        shares = class_shares(model, X, K)
+        return shares[:, 1:] if K == 2 else shares
+
+
+class LinearLogistic(Classifier):
+    """Logistic regression; for more than two classes one machine for each of them.
+
+    Each is a ``KernelLogisticRegression`` with the linear kernel, which tells one class
+    from the rest. Its memory grows with the square of the number of rows: for very many
+    rows give the stack another final estimator.
+
+    Parameters
+    ----------
+    C : float > 0, weight of the log-loss against half the squared coefficients
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+    machines_ : list of fitted KernelLogisticRegression, one for two classes, else K
+    """
+
+    def __init__(self, C: float = 1.0) -> None:
+        self.C = C
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LinearLogistic:
+        """Fit to X of shape (n, d) and labels y of shape (n,); return self."""
+        check_number("C", self.C, above=0)
+        X, codes, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        K = len(self.classes_)
+        if K < 2:
+            raise ValueError("LinearLogistic needs at least 2 classes, got one class: "
+                             f"{self.classes_[0]}.")
+        self.machines_ = [
+            KernelLogisticRegression(self.C, Linear()).fit(X, codes == k, weight)
+            for k in (range(K) if K > 2 else [1])]
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the probabilities, those of K > 2 machines over their sum, (m, K)."""
+        X = self._check_new_data(X)
+        if len(self.machines_) == 1:
+            return self.machines_[0].predict_proba(X)
+        shares = np.column_stack([q.predict_proba(X)[:, 1] for q in self.machines_])
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most probable class of each row, shape (m,)."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+
+# Bagging
+
+
+def drawn_share(n: int, size: int) -> float:
+    """Return the expected share of n rows that ``size`` draws with replacement meet."""
+    return float(-np.expm1(size * np.log1p(-1 / n))) if n > 1 else 1.0
+
+
+def draw_rows(
+    rng: np.random.Generator, n: int, size: int, bootstrap: bool,
+    chance: Floats | None = None,
+) -> Ints:
+    """Return ``size`` of n rows, with replacement if ``bootstrap``, shape (size,).
+
+    ``chance``, shape (n,), holds the probabilities of the rows; None: all alike.
+    """
+    if not bootstrap:
+        return rng.permutation(n)[:size]
+    if chance is None:
+        return rng.integers(0, n, size=size)
+    return rng.choice(n, size=size, p=chance)
+
+
+class _Bag(Estimator):
+    """What both bags share: the draws, the fits and the rows out of the bag."""
+
+    _default_estimator: type
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 10,
+        max_samples: int | float = 1.0,
+        bootstrap: bool = True,
+        oob_score: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.random_state = random_state
+
+    @property
+    def _allow_nan(self) -> bool:
+        return accepts_nan(self._member())
+
+    def _member(self) -> Any:
+        return self._default_estimator() if self.estimator is None else self.estimator
+
+    def _fit(self, X: Floats, target: NDArray[Any], weight: Floats) -> None:
+        B = check_integer("n_estimators", self.n_estimators, low=1)
+        self._bootstrapped = check_bool("bootstrap", self.bootstrap)
+        self._n_rows = len(X)
+        self._size = sample_size(self.max_samples, len(X))
+        if check_bool("oob_score", self.oob_score) and not (
+                self._bootstrapped or self._size < len(X)):
+            raise ValueError("oob_score=True needs rows that are left out: "
+                             "bootstrap=True or a smaller max_samples.")
+        for name in ("oob_score_", "oob_count_", "oob_decision_function_",
+                     "oob_prediction_"):
+            vars(self).pop(name, None)
+        rng = random_generator(self.random_state)
+        self._seeds = [int(seed) for seed in rng.integers(0, 2**31 - 1, size=B)]
+        self._chance = None if (weight == weight[0]).all() else weight / weight.sum()
+        self.estimators_ = []
+        for b, rows in enumerate(self.estimators_samples_):
+            dice = np.random.default_rng([1, self._seeds[b]])  # not those of the rows
+            own = np.ones(len(rows)) if self._bootstrapped else weight[rows]
+            if self._bootstrapped and takes_weights(self._member()):
+                rows, own = np.unique(rows, return_counts=True)
+            self.estimators_.append(
+                fit_copy(self._member(), X[rows], target[rows], own, dice))
+        if self.oob_score:
+            self._score_out_of_bag(X, target, weight)
+
+    @property
+    def estimators_samples_(self) -> list[Ints]:
+        """The rows that each member was fitted to; those of weight 0 are not counted."""
+        chance = self._chance if self._bootstrapped else None
+        return [draw_rows(np.random.default_rng(seed), self._n_rows, self._size,
+                          self._bootstrapped, chance) for seed in self._seeds]
+
+    def _average(self, X: Floats) -> Floats:
+        """Return the mean of what the members say, shape (m, K)."""
+        return sum(self._said(model, X) for model in self.estimators_) \
+            / len(self.estimators_)
+
+    def _score_out_of_bag(self, X: Floats, target: NDArray[Any], weight: Floats) -> None:
+        rows = [np.setdiff1d(np.arange(len(X)), drawn)
+                for drawn in self.estimators_samples_]
+        said = (self._said(model, X[outside]) if len(outside) else np.empty((0, 1))
+                for model, outside in zip(self.estimators_, rows, strict=True))
+        prediction, self.oob_count_ = out_of_bag_average(said, rows, len(X))
+        nobody = self.oob_count_ == 0
+        if nobody.any():
+            warn(
+                f"{nobody.sum()} of {len(nobody)} rows were drawn by every member: "
+                "their out-of-bag predictions are NaN and left out of oob_score_. Use "
+                "more members.")
+        self._store_out_of_bag(prediction)
+        self.oob_score_ = math.nan
+        if not nobody.all():
+            self.oob_score_ = self._oob_score(
+                prediction[~nobody], target[~nobody], weight[~nobody])
+
+    def _said(self, model: Any, X: Floats) -> Floats:
+        raise NotImplementedError
+
+    def _oob_score(self, prediction: Floats, target: Floats, weight: Floats) -> float:
+        raise NotImplementedError
+
+    def _store_out_of_bag(self, prediction: Floats) -> None:
+        raise NotImplementedError
+
+
+class BaggingRegressor(_Bag, Regressor):
+    """The mean of copies of a regressor, each fitted to rows of its own.
+
+    Parameters
+    ----------
+    estimator : regressor; by default DecisionTreeRegressor(). Each copy gets its own
+        seed for everything that is called random_state in it
+    n_estimators : int >= 1, number of copies
+    max_samples : int, rows for each copy, or float in (0, 1], their share of n
+    bootstrap : bool, whether rows are drawn with replacement, in proportion to
+        ``sample_weight``; without, all alike, and the copies are given the weights.
+        A row that was drawn k times is given once, with the weight k, if the
+        estimator's ``fit`` takes weights, and otherwise k times
+    oob_score : bool, whether ``fit`` predicts every row by the copies that did not draw
+        it
+    random_state : int, Generator or None
+
+    Attributes
+    ----------
+    estimators_ : list of B fitted copies
+    estimators_samples_ : list of B arrays, the rows that each was fitted to
+    oob_prediction_ : ndarray of shape (n,), NaN where every copy drew the row; rows of
+        weight 0 are not among the n. With ``oob_score`` only, like the next two
+    oob_score_ : float, its (weighted) R^2
+    oob_count_ : ndarray of shape (n,), copies that did not draw the row
+    """
+
+    _default_estimator = DecisionTreeRegressor
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> BaggingRegressor:
+        """Fit to X of shape (n, d) and y of shape (n,); return self."""
+        X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        self._fit(X, y, weight)
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the mean prediction, shape (m,)."""
+        return self._average(self._check_new_data(X))[:, 0]
+
+    def _said(self, model: Any, X: Floats) -> Floats:
+        return model.predict(X)[:, np.newaxis]
+
+    def _oob_score(self, prediction: Floats, target: Floats, weight: Floats) -> float:
+        error = np.average((target - prediction[:, 0]) ** 2, weights=weight)
+        centre = np.average(target, weights=weight)
+        spread = np.average((target - centre) ** 2, weights=weight)
+        return float(1 - error / spread) if spread > 0 else float(error == 0)
+
+    def _store_out_of_bag(self, prediction: Floats) -> None:
+        self.oob_prediction_ = prediction[:, 0]
+
+
+class BaggingClassifier(_Bag, Classifier):
+    """The mean class shares of copies of a classifier, each fitted to rows of its own.
+
+    Copies without ``predict_proba`` vote. A class that a copy has not drawn has the
+    share 0 in it.
+
+    Parameters as those of ``BaggingRegressor``; the default estimator is
+    DecisionTreeClassifier().
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+    estimators_ : list of B copies, fitted to the labels 0, ..., K - 1
+    estimators_samples_ : list of B arrays, the rows that each was fitted to
+    oob_decision_function_ : ndarray of shape (n, K), NaN where every copy drew the row;
+        rows of weight 0 are not among the n. With ``oob_score`` only, like the next two
+    oob_score_ : float, the (weighted) accuracy of its largest entries
+    oob_count_ : ndarray of shape (n,), copies that did not draw the row
+    """
+
+    _default_estimator = DecisionTreeClassifier
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> BaggingClassifier:
+        """Fit to X of shape (n, d) and labels y of shape (n,); return self."""
+        X, codes, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        self._fit(X, codes, weight)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the mean class shares, shape (m, K)."""
+        return self._average(self._check_new_data(X))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class of the largest mean share, the first of equals, (m,)."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def _said(self, model: Any, X: Floats) -> Floats:
+        return class_shares(model, X, len(self.classes_))
+
+    def _oob_score(self, prediction: Floats, target: Floats, weight: Floats) -> float:
+        return float(np.average(prediction.argmax(axis=1) == target, weights=weight))
+
+    def _store_out_of_bag(self, prediction: Floats) -> None:
+        self.oob_decision_function_ = prediction
+
+
+def sample_size(max_samples: Any, n: int) -> int:
+    """Return how many rows a copy is given: a count as it is, a float as a share."""
+    if isinstance(max_samples, (float, np.floating)):
+        share = check_number("max_samples", max_samples, above=0, high=1)
+        return max(1, int(share * n))
+    return check_integer("max_samples", max_samples, low=1, high=n)
