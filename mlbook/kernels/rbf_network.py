@@ -24,12 +24,13 @@ from mlbook.exceptions import warn_not_converged
 from mlbook.kernels.kernel_functions import (
     Gaussian,
     Kernel,
+    _squared_distances,
     check_kernel,
     gram,
     squared_distances,
 )
 from mlbook.kernels.soft_margin_svm import default_kernel, expansion
-from mlbook.linear.ridge import Ridge
+from mlbook.linear.ridge import Ridge, refuse_overflow
 from mlbook.validation import (
     Floats,
     as_matrix,
@@ -52,7 +53,7 @@ class InverseMultiquadric(Kernel):
         check_number("gamma", self.gamma, above=0)
 
     def _pairs(self, X: Floats, Z: Floats) -> Floats:
-        return 1 / np.sqrt(1 + self.gamma * squared_distances(X, Z))
+        return 1 / np.sqrt(1 + float(self.gamma) * _squared_distances(X, Z))
 
     def _diagonal(self, X: Floats) -> Floats:
         return np.ones(len(X))
@@ -94,13 +95,12 @@ class RBFInterpolator(Regressor):
         Raises ValueError or TypeError for bad parameters and bad data, and ValueError
         where the conditions have no solution to working precision.
         """
-        if self.degree not in (-1, 0, 1):
-            raise ValueError(f"degree must be -1, 0 or 1, got {self.degree!r}.")
+        degree = check_integer("degree", self.degree, low=-1, high=1)
         X, y, _ = self._check_fit_data_and_target(X, y)
         kernel = (nearest_neighbour_kernel(X) if self.kernel is None
                   else check_kernel(self.kernel))
         centre = X.mean(axis=0)
-        P = polynomial_terms(X - centre, self.degree)
+        P = polynomial_terms(X - centre, degree)
         beta, polynomial = solve_interpolation(gram(kernel, X), P, y)
         self.dual_coef_, self.polynomial_coef_ = beta, polynomial
         self.centre_, self.kernel_, self.X_fit_ = centre, kernel, X.copy()
@@ -112,7 +112,9 @@ class RBFInterpolator(Regressor):
         bumps = expansion(self.kernel_, X, self.X_fit_, self.dual_coef_)
         degree = {0: -1, 1: 0}.get(len(self.polynomial_coef_), 1)
         terms = polynomial_terms(X - self.centre_, degree)
-        return bumps + terms @ self.polynomial_coef_
+        with np.errstate(over="ignore", invalid="ignore"):
+            return refuse_overflow(bumps + terms @ self.polynomial_coef_,
+                                   "a prediction")
 
 
 def polynomial_terms(X: Floats, degree: int) -> Floats:
@@ -125,22 +127,33 @@ def solve_interpolation(K: Floats, P: Floats, y: Floats) -> tuple[Floats, Floats
 
     K is a positive definite Gram matrix (n, n), P holds q polynomial terms (n, q), and
     q may be 0. Raises ValueError where K is not positive definite to working precision,
-    or where the terms are dependent on these rows.
+    where the terms are dependent on these rows, or where a result overflows.
     """
+    # a term in small units is not a dependent one: bring all to the same size
+    size = np.abs(P).max(axis=0)
+    size[size == 0] = 1.0
+    P = P / size
     if np.linalg.matrix_rank(P) < P.shape[1]:
         raise ValueError(
             f"the {P.shape[1]} polynomial terms are linearly dependent on n_samples="
             f"{len(P)} rows: lower degree or add rows that do not lie in a plane."
         )
-    L = _cholesky(K)
+    L = cholesky_or_refuse(K)
     # with K = LL' the polynomial is least squares on whitened columns
     whitened, target = np.linalg.solve(L, P), np.linalg.solve(L, y)
     c = np.linalg.lstsq(whitened, target, rcond=None)[0]
-    return np.linalg.solve(L.T, target - whitened @ c), c
+    with np.errstate(over="ignore", invalid="ignore"):
+        beta = np.linalg.solve(L.T, target - whitened @ c)
+        return (refuse_overflow(beta, "a weight of a bump"),
+                refuse_overflow(c / size, "a coefficient of the polynomial"))
 
 
-def _cholesky(K: Floats) -> Floats:
-    """Factor K as LL', or raise where rounding makes the factor meaningless."""
+def cholesky_or_refuse(K: Floats) -> Floats:
+    """Factor K (n, n) as LL', or raise where rounding makes the factor meaningless.
+
+    Raises ValueError unless every squared pivot exceeds n eps times the largest entry
+    of the diagonal, eps = 2.2e-16.
+    """
     try:
         L = np.linalg.cholesky(K)
         # a pivot of this size is what rounding left of one that may have been 0
@@ -159,17 +172,27 @@ def nearest_neighbour_kernel(X: Floats) -> Gaussian:
     """The Gaussian with gamma = 1 / (mean squared distance to the nearest other row).
 
     For rows X of shape (n, d). A single row, or rows that all occur twice, have no such
-    distance: then gamma is 1.
+    distance: then gamma is 1. Raises ValueError where gamma leaves the range of
+    float64.
     """
     if len(X) == 1:
         return Gaussian(1.0)
     squares = squared_distances(X, X)
     np.fill_diagonal(squares, np.inf)
-    mean = squares.min(axis=1).mean()
-    return Gaussian(1 / mean) if mean > 0 else Gaussian(1.0)
+    with np.errstate(over="ignore", divide="ignore"):
+        mean = squares.min(axis=1).mean()
+        gamma = 1 / mean if mean > 0 else 1.0
+    if not (np.isfinite(gamma) and gamma > 0):
+        raise ValueError(
+            f"The mean squared distance of nearest rows is {mean:g}, which leaves no "
+            "gamma: scale the features."
+        )
+    return Gaussian(float(gamma))
 
 
 # k-means
+
+SAME = 1e-10  # relative difference of the inertia that is taken for rounding
 
 
 class Clustering(NamedTuple):
@@ -185,7 +208,8 @@ class KMeans(Transformer):
     """Centres that minimise sum_i s_i |x_i - nearest centre|^2, the inertia.
 
     Lloyd's iterations from ``n_init`` random starts (k-means++); the lowest inertia
-    wins. It is a local minimum: no start guarantees the lowest of all.
+    wins, of equal ones the first. It is a local minimum: no start guarantees the
+    lowest of all.
 
     Parameters
     ----------
@@ -193,8 +217,8 @@ class KMeans(Transformer):
     n_init : int >= 1
     max_iter : int >= 1
     tol : float >= 0
-        Stop when the centres' squared moves sum to at most tol times the mean variance
-        of the features.
+        Stop when the centres' squared moves sum to at most tol times the mean
+        (weighted) variance of the features.
     random_state : None, int or numpy.random.Generator
 
     Attributes
@@ -233,17 +257,30 @@ class KMeans(Transformer):
             raise ValueError(
                 f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}."
             )
-        tol = self.tol * X.var(axis=0).mean()
-        best = min(
-            (lloyd(X, starting_centers(X, self.n_clusters, weight, rng), weight,
-                   self.max_iter, tol) for _ in range(self.n_init)),
-            key=lambda run: run.inertia[-1],
-        )
+        # weights of about 1 neither overflow in a sum nor vanish by a small distance
+        unit = 2.0 ** np.floor(np.log2(weight.max()))
+        with np.errstate(over="ignore"):
+            best = self._best_start(X, weight / unit, rng)
+            inertia = refuse_overflow(best.inertia[-1] * unit, "the inertia")
         self._warn(best)
         self.cluster_centers_ = best.centers
-        self.inertia_, self.n_iter_ = best.inertia[-1], len(best.inertia) - 1
+        self.inertia_, self.n_iter_ = float(inertia), len(best.inertia) - 1
         self.labels_ = self._nearest(given)
         return self
+
+    def _best_start(self, X: Floats, weight: Floats,
+                    rng: np.random.Generator) -> Clustering:
+        mean = np.average(X, axis=0, weights=weight)
+        squares = squared_distances(X, mean[np.newaxis])[:, 0]
+        tol = self.tol * np.average(squares, weights=weight) / X.shape[1]
+        best = None
+        for _ in range(self.n_init):
+            centers = starting_centers(X, self.n_clusters, weight, rng)
+            run = lloyd(X, centers, weight, self.max_iter, tol)
+            # rounding does not choose between starts that found the same clusters
+            if best is None or run.inertia[-1] < (1 - SAME) * best.inertia[-1]:
+                best = run
+        return best
 
     def _warn(self, best: Clustering) -> None:
         if len(best.centers) < self.n_clusters:
@@ -281,8 +318,10 @@ def lloyd(X: Floats, centers: Floats, weight: Floats | None = None,
 
     Neither half of an iteration can raise the inertia. ``tol`` is in squared units of
     X: iterations end when no row changes its centre, or when the squared moves of all
-    centres sum to at most ``tol``.
+    centres sum to at most ``tol``. Raises ValueError for more centres than rows.
     """
+    if len(centers) > len(X):
+        raise ValueError(f"{len(centers)} centres need as many rows, got {len(X)}.")
     weight = np.ones(len(X)) if weight is None else weight
     labels, squares = assign(X, centers)
     inertia = [float(weight @ squares)]
@@ -298,7 +337,10 @@ def lloyd(X: Floats, centers: Floats, weight: Floats | None = None,
 
 
 def assign(X: Floats, centers: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Return each row's nearest centre and its squared distance from it, both (n,)."""
+    """Return each row's nearest centre and its squared distance from it, both (n,).
+
+    Of two centres that are equally near, the first.
+    """
     squares = squared_distances(X, centers)
     labels = squares.argmin(axis=1)
     return labels, squares[np.arange(len(X)), labels]
@@ -327,10 +369,12 @@ def starting_centers(X: Floats, k: int, weight: Floats,
 
     The first is drawn by weight, each further one by weight times the squared distance
     from the nearest that was drawn before. Fewer are returned when all rows are taken.
+    Raises ValueError where the sum of these overflows.
     """
     chosen, squares = [], np.ones(len(X))
-    while len(chosen) < k and squares.any():
+    while len(chosen) < k and (weight * squares).any():
         cumulative = np.cumsum(weight * squares)
+        refuse_overflow(cumulative[-1], "a sum of squared distances")
         drawn = np.searchsorted(cumulative, rng.random() * cumulative[-1], "right")
         chosen.append(X[drawn])
         own = squared_distances(X, X[[drawn]])[:, 0]
@@ -401,4 +445,5 @@ class RBFNetwork(Regressor):
         """Return b + sum_j w_j k(x, c_j), of shape (m,), in units of y."""
         X = self._check_new_data(X)
         bumps = expansion(self.kernel_, X, self.centers_, self.coef_)
-        return self.intercept_ + bumps
+        with np.errstate(over="ignore"):
+            return refuse_overflow(self.intercept_ + bumps, "a prediction")

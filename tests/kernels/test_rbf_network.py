@@ -3,6 +3,7 @@ to ridge regression on features written out."""
 
 import itertools
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from mlbook.kernels.rbf_network import (
     KMeans,
     RBFInterpolator,
     RBFNetwork,
+    assign,
+    cholesky_or_refuse,
     cluster_means,
     lloyd,
     nearest_neighbour_kernel,
@@ -108,6 +111,8 @@ def test_inverse_multiquadric():
     assert kernel([[0.0, 0.0]], [[1.0, 1.0]])[0, 0] == pytest.approx(5**-0.5)
     np.testing.assert_array_equal(kernel.diagonal(X), np.diag(kernel(X)))
     assert np.linalg.eigvalsh(gram(kernel, X))[0] > 0
+    exact = InverseMultiquadric(Fraction(1, 2))  # any real number will do
+    assert exact([[0.0]], [[4.0]])[0, 0] == pytest.approx(1 / 3)
     with pytest.raises(ValueError, match="gamma must be finite and > 0, got 0"):
         InverseMultiquadric(0)(X)
 
@@ -139,8 +144,49 @@ def test_bad_polynomials():
     on_a_line = np.column_stack([np.arange(5.0), np.arange(5.0)])
     with pytest.raises(ValueError, match="3 polynomial terms are linearly dependent"):
         RBFInterpolator(Gaussian(), degree=1).fit(on_a_line, np.arange(5.0))
-    with pytest.raises(ValueError, match="degree must be -1, 0 or 1, got 2"):
+    with pytest.raises(ValueError, match="degree must be between -1 and 1, got 2"):
         RBFInterpolator(degree=2).fit(X, y)
+    for degree in (True, 1.0, "1"):
+        with pytest.raises(TypeError, match="degree must be a whole number"):
+            RBFInterpolator(degree=degree).fit(X, y)
+
+
+@pytest.mark.parametrize("unit", [1e-17, 1e-150, 1e17, 3e153])
+@pytest.mark.parametrize("degree", [-1, 1])
+def test_units_of_the_points_do_not_matter(unit, degree):
+    """Columns 1 and x of very different sizes are not dependent columns."""
+    expected = RBFInterpolator(degree=degree).fit(X, y).predict(NEW)
+    model = RBFInterpolator(degree=degree).fit(X * unit, y)
+    np.testing.assert_allclose(model.predict(NEW * unit), expected, rtol=1e-8)
+
+
+def test_pivots_of_the_size_of_rounding_are_refused():
+    """1 + a and 1 are told apart where a pivot 1 - 1 / (1 + a) exceeds 2 eps."""
+    eps = np.finfo(float).eps
+    cholesky_or_refuse(np.array([[1.0, 1.0], [1.0, 1 + 4 * eps]]))
+    for a in (0.0, eps, 2 * eps):
+        with pytest.raises(ValueError, match="not positive definite to working prec"):
+            cholesky_or_refuse(np.array([[1.0, 1.0], [1.0, 1 + a]]))
+
+
+def test_what_does_not_fit_into_float64_is_refused():
+    close = np.array([[0.0], [1e-4]])
+    with pytest.raises(ValueError, match="a weight of a bump does not fit"):
+        RBFInterpolator(Gaussian(1.0)).fit(close, [1e305, -1e305])
+    with pytest.raises(ValueError, match="a prediction does not fit"):
+        RBFInterpolator(Gaussian(1.0), 1).fit([[0.0], [1.0]], [0, 1e308]).predict(
+            [[9.0]])
+    with pytest.raises(ValueError, match="nearest rows is 9.9.*e-321, which leaves"):
+        nearest_neighbour_kernel(np.array([[0.0], [1e-160]]))
+
+
+def test_the_points_are_kept_as_they_were():
+    """A caller may write into what he passed: the bumps stay where they were."""
+    points = X.copy()
+    model = RBFInterpolator(Gaussian(5)).fit(points, y)
+    before = model.predict(NEW)
+    points += 1
+    np.testing.assert_array_equal(model.predict(NEW), before)
 
 
 def test_one_row():
@@ -218,6 +264,9 @@ def test_an_empty_cluster_takes_the_costliest_row_of_a_cluster_with_others():
     squares = np.array([1.0, 0.0, 900.0, 1.0, 4.0])
     means = cluster_means(points, labels, squares, np.ones(5), 4)
     np.testing.assert_allclose(means.ravel(), [0.5, 50, 10, 13])
+    weight = np.array([9.0, 1.0, 1.0, 1.0, 1.0])  # now the row at 0 costs 9
+    means = cluster_means(points, labels, squares, weight, 4)
+    np.testing.assert_allclose(means.ravel(), [1, 50, 11.5, 0])
 
 
 def test_kmeans_by_hand():
@@ -271,6 +320,81 @@ def test_random_state_and_starts():
     two = KMeans(9, n_init=1, random_state=2).fit(BLOBS)
     assert one.inertia_ != two.inertia_
     assert KMeans(9, n_init=20, random_state=1).fit(BLOBS).inertia_ <= one.inertia_
+
+
+def test_the_first_of_two_nearest_centres():
+    labels, squares = assign(np.array([[0.0], [2.0]]), np.array([[1.0], [-1.0]]))
+    np.testing.assert_array_equal(labels, [0, 0])
+    np.testing.assert_array_equal(squares, [1, 1])
+
+
+def test_saving_of_a_move_to_the_means():
+    """Step (M3) of the chapter: sum_j N_j |c_j - m_j|^2, weights included."""
+    weight = np.random.default_rng(2).uniform(0.2, 3, size=120)
+    centers = start(6)
+    labels, squares = assign(BLOBS, centers)
+    means = cluster_means(BLOBS, labels, squares, weight, 6)
+    kept = weight @ ((BLOBS - means[labels]) ** 2).sum(axis=1)
+    counts = np.bincount(labels, weight, 6)
+    saved = counts @ ((centers - means) ** 2).sum(axis=1)
+    assert weight @ squares - kept == pytest.approx(saved, rel=1e-10)
+
+
+def test_tolerance_counts_repeated_rows():
+    """The variance that tol is a share of is weighted as the inertia is."""
+    counts = np.where(np.arange(120) < 60, 1, 9)
+    for tol in (0.003, 0.01, 0.03, 0.1, 0.3):
+        weighted = KMeans(5, n_init=3, tol=tol).fit(BLOBS, sample_weight=counts)
+        repeated = KMeans(5, n_init=3, tol=tol).fit(np.repeat(BLOBS, counts, axis=0))
+        assert weighted.n_iter_ == repeated.n_iter_
+        np.testing.assert_allclose(weighted.cluster_centers_,
+                                   repeated.cluster_centers_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("tol", [0.01, 0.02, 0.05, 0.1, 0.2])
+def test_tolerance_is_a_share_of_the_mean_variance(tol):
+    generator = np.random.default_rng(3)
+    centers = starting_centers(BLOBS, 9, np.ones(120), generator)
+    for steps in itertools.count(1):
+        before, centers = centers, lloyd(BLOBS, centers, max_iter=1).centers
+        if ((centers - before) ** 2).sum() <= tol * BLOBS.var(axis=0).mean():
+            break
+    model = KMeans(9, n_init=1, tol=tol, random_state=3).fit(BLOBS)
+    assert model.n_iter_ == steps
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1e300])
+def test_scale_of_the_weights_does_not_matter(scale):
+    expected = KMeans(4).fit(BLOBS)
+    model = KMeans(4).fit(BLOBS, sample_weight=np.full(120, scale))
+    np.testing.assert_allclose(model.cluster_centers_, expected.cluster_centers_)
+    assert model.inertia_ == pytest.approx(scale * expected.inertia_, rel=1e-3)
+
+
+def test_rows_of_weight_0_have_labels_and_no_influence():
+    counted = np.arange(120) % 3 > 0
+    model = KMeans(4).fit(BLOBS, sample_weight=counted.astype(float))
+    without = KMeans(4).fit(BLOBS[counted])
+    np.testing.assert_array_equal(model.cluster_centers_, without.cluster_centers_)
+    np.testing.assert_array_equal(model.labels_, without.predict(BLOBS))
+    assert model.labels_.shape == (120,)
+
+
+def test_weights_beside_which_others_vanish():
+    """Rows whose share is 0 in float64 are never drawn: fewer centres, no crash."""
+    weight = np.where(np.arange(120) < 3, 1e300, 1e-320)
+    with pytest.warns(ConvergenceWarning, match="3 distinct rows"):
+        model = KMeans(6).fit(BLOBS, sample_weight=weight)
+    assert len(model.cluster_centers_) == 3
+
+
+def test_clusterings_that_are_refused():
+    with pytest.raises(ValueError, match="3 centres need as many rows, got 2"):
+        lloyd(BLOBS[:2], BLOBS[:3])
+    with pytest.raises(ValueError, match="sum of squared distances does not fit"):
+        KMeans(4).fit(BLOBS * 1.5e153)
+    with pytest.raises(ValueError, match="the inertia does not fit"):
+        KMeans(4).fit(BLOBS, sample_weight=np.full(120, 1e308))
 
 
 def test_far_from_the_origin():
@@ -336,12 +460,32 @@ def test_a_shift_of_the_targets_moves_the_intercept_only():
     np.testing.assert_allclose(flat.predict(NEW), y.mean(), rtol=1e-6)
 
 
+def test_the_network_draws_its_centres_from_the_seed():
+    for seed in (0, 5):
+        centers = KMeans(9, random_state=seed).fit(X, sample_weight=WEIGHT)
+        model = RBFNetwork(9, random_state=seed).fit(X, y, WEIGHT)
+        np.testing.assert_array_equal(model.centers_, centers.cluster_centers_)
+    generator = np.random.default_rng(5)
+    again = RBFNetwork(9, random_state=generator).fit(X, y, WEIGHT)
+    np.testing.assert_array_equal(again.centers_, model.centers_)
+
+
+def test_a_prediction_that_overflows_is_refused():
+    model = RBFNetwork(2, alpha=0.0).fit([[0.0], [1.0]], [-8e307, 8e307])
+    model.intercept_ = 1.7e308
+    with pytest.raises(ValueError, match="a prediction does not fit"):
+        model.predict([[1.0]])
+
+
 def test_default_kernels_of_the_network():
     model = RBFNetwork(6).fit(X, y)
     assert model.kernel_.gamma == nearest_neighbour_kernel(model.centers_).gamma
     single = RBFNetwork(1).fit(X, y)
     assert single.kernel_.gamma == pytest.approx(1 / (2 * X.var()))
     np.testing.assert_allclose(single.centers_[0], X.mean(axis=0))
+    weighted = RBFNetwork(1).fit(X, y, WEIGHT).kernel_.gamma
+    repeated = np.repeat(X, WEIGHT.astype(int), axis=0)
+    assert weighted == pytest.approx(1 / (2 * repeated.var()))
 
 
 @pytest.mark.parametrize(
