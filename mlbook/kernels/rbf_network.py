@@ -376,6 +376,8 @@ def starting_centers(X: Floats, k: int, weight: Floats,
         cumulative = np.cumsum(weight * squares)
         refuse_overflow(cumulative[-1], "a sum of squared distances")
         drawn = np.searchsorted(cumulative, rng.random() * cumulative[-1], "right")
+        # a product of tiny numbers can round up to the total itself
+        drawn = min(drawn, np.searchsorted(cumulative, cumulative[-1]))
         chosen.append(X[drawn])
         own = squared_distances(X, X[[drawn]])[:, 0]
         squares = own if len(chosen) == 1 else np.minimum(squares, own)

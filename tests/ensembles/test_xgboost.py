@@ -1,6 +1,10 @@
 """The boosted trees held to the xgboost library, to brute force and to paper."""
 
+import ast
 import itertools
+import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -223,6 +227,61 @@ def test_gamma_stops_the_histogram_method_but_prunes_the_exact_one():
         assert_agree(margin(model, X), theirs)
         leaves[method] = model.trees_[0][0].tree.is_leaf.sum()
     assert leaves == {"exact": 4, "hist": 1}
+
+
+@pytest.mark.parametrize("method", ["exact", "hist"])
+def test_of_equal_gains_the_librarys_cut_is_taken(method):
+    """Both outer cuts gain 18/77: one method scans from above, one from below."""
+    X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 1, 1, 0])
+    given = {"rounds": 1, "max_depth": 1, "reg_lambda": 5 / 8, "min_child_weight": 0}
+    theirs, edges = library_margin(X, y, "binary", method, **given)
+    model = fitted(X, y, "binary", method, edges, **given)
+    tree = model.trees_[0][0].tree
+    assert tree.gain[0] / 2 == pytest.approx(18 / 77, rel=1e-6)
+    assert (X[:, 0] <= tree.threshold[0]).sum() == {"exact": 3, "hist": 1}[method]
+    assert_agree(margin(model, X), theirs)
+
+
+# What the page prints of the library
+
+PAGE = Path(__file__).parents[2] / "chapters" / "ensembles" / "xgboost.ipynb"
+PAGE_GAINS = [13.2973, 14.6551, 4.3896, 1.7146]
+PAGE_MARGINS = {6: 6.1077, 11: -0.1420, 35: 1.3889}
+
+
+def page_trays(n, seed):
+    rng = np.random.default_rng(seed)
+    warmth = np.round(2 * rng.uniform(4, 36, n)) / 2
+    wet = np.round(rng.uniform(10, 70, n))
+    log_odds = 3 - 2 * ((warmth - 21) / 7) ** 2 - 3 * (wet < 25)
+    up = rng.random(n) < 1 / (1 + np.exp(-log_odds))
+    return np.column_stack([warmth, wet]), up.astype(int)
+
+
+def test_the_pages_stored_rows_are_the_librarys():
+    """The page cannot import the library: it shows these numbers, and no others."""
+    cells = json.loads(PAGE.read_text(encoding="utf-8"))["cells"]
+    source = "\n".join("".join(cell["source"]) for cell in cells)
+    stored = {
+        name: ast.literal_eval(value)
+        for name, value in re.findall(r"^(LIBRARY_\w+) = ([\[{][^\]}]*[\]}])$", source,
+                                      re.MULTILINE)
+    }
+    assert stored == {"LIBRARY_GAINS": PAGE_GAINS, "LIBRARY_MARGINS": PAGE_MARGINS}
+    X, y = page_trays(60, seed=5)
+    given = {"tree_method": "exact", "max_depth": 3, "nthread": 1}
+    booster = library.train(
+        {**OBJECTIVE["binary"], **given}, library.DMatrix(X, y, nthread=1), 60
+    )
+    dump = booster.get_dump(dump_format="json", with_stats=True)[0]
+    gains = [float(gain) for gain in re.findall(r'"gain": ([\d.]+)', dump)]
+    np.testing.assert_allclose(gains, PAGE_GAINS, rtol=0, atol=6e-5)
+    theirs = booster.predict(library.DMatrix(X), output_margin=True)
+    np.testing.assert_allclose(
+        theirs[list(PAGE_MARGINS)], list(PAGE_MARGINS.values()), rtol=0, atol=6e-5
+    )
+    ours = fitted(X, y, "binary", "hist", rounds=60, max_depth=3)
+    assert_agree(margin(ours, X), theirs)
 
 
 # By hand, and by brute force
@@ -473,6 +532,25 @@ def test_prune_by_hand(gamma, leaves):
     np.testing.assert_allclose(gains, [1 / 4, 27 / 104], rtol=1e-6)
     np.testing.assert_allclose(values[tree.is_leaf], [-1 / 2, 12 / 13, -4 / 13])
     assert prune(tree, 2 * gamma)[0].is_leaf.sum() == leaves
+
+
+@pytest.mark.parametrize(
+    ("gamma", "leaves", "Q", "root"), [(0.252, 3, 0.756, 1), (0.257, 3, 0.771, -1)]
+)
+def test_pruning_asks_each_split_alone_as_in_the_library(gamma, leaves, Q, root):
+    """Q falls with both splits for gamma below 53/208 only, yet both are kept."""
+    X, y = np.array([FOUR["x"]], float).T, np.array([0, 0, 1, 0])
+    given = {"rounds": 1, "max_depth": 2, "reg_lambda": 5 / 8, "gamma": 2 * gamma,
+             "min_child_weight": 0, "learning_rate": 1.0}
+    model = fitted(X, y, "binary", "exact", **given)
+    theirs, _ = library_margin(X, y, "binary", "exact", **given)
+    assert_agree(margin(model, X), theirs)
+    tree = model.trees_[0][0].tree
+    assert tree.is_leaf.sum() == len(np.unique(theirs)) == leaves
+    G, H = tree.sums[:, tree.is_leaf]
+    worth = gamma * leaves - (G**2 / (H + 5 / 8)).sum() / 2
+    assert worth == pytest.approx(Q - 53 / 104, rel=1e-6)
+    assert np.sign(gamma - worth) == root  # one leaf alone: Q = gamma
 
 
 @pytest.mark.parametrize("gamma", [0.1, 1.0, 4.0, 1e9])

@@ -501,3 +501,10 @@ def test_default_kernels_of_the_network():
 def test_bad_parameters_of_the_network(parameters, error, message):
     with pytest.raises(error, match=message):
         RBFNetwork(**parameters).fit(X, y)
+
+
+def test_a_draw_from_subnormal_weights_stays_among_the_rows():
+    for seed in range(20):
+        for X, weight in (([[0.0], [3e-162]], None), ([[0.0], [1.4]], [1, 5e-324])):
+            model = KMeans(2, random_state=seed)
+            assert len(model.fit(X, sample_weight=weight).cluster_centers_) == 2
