@@ -657,3 +657,21 @@ def test_a_deep_tree_is_written_without_recursion():
     assert export_text(model).count("class") == 2100
     path = model.cost_complexity_pruning_path(X, y)
     assert (np.diff(path.ccp_alphas) >= 0).all() and path.impurities[-1] == 0.5
+
+
+def test_ferry_tree_of_the_chapter_is_that_of_scikit_learn() -> None:
+    """The chapter quotes these numbers of scikit-learn's, which it cannot import."""
+    rng = np.random.default_rng(3)
+    wind = np.round(80 * rng.beta(2, 2.2, size=200))
+    view = np.round(24 * rng.beta(1.2, 2, size=200)) / 2
+    sailed = (wind <= 40) & (view > 1.5) | (wind <= 55) & (view > 6)
+    X, y = np.column_stack([wind, view]), sailed ^ (rng.random(200) < 1 / 12)
+    ours = DecisionTreeClassifier(max_leaf_nodes=5).fit(X, y)
+    theirs = sk.DecisionTreeClassifier(max_leaf_nodes=5, random_state=0).fit(X, y)
+    inner = theirs.tree_.feature >= 0
+    assert theirs.tree_.threshold[inner].tolist() == [1.75, 39.5, 52.5, 6.25]
+    quoted = [0.56228485, 0.43771515]
+    np.testing.assert_allclose(theirs.feature_importances_, quoted, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(
+        ours.feature_importances_, theirs.feature_importances_, rtol=1e-12
+    )
