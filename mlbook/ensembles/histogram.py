@@ -35,7 +35,8 @@ def bin_edges(X: Floats, max_bin: int = MAX_BINS, single: bool = False) -> list[
     edges = []
     for values in X.T:
         values = np.sort(values[~np.isnan(values)])
-        first = np.flatnonzero(np.diff(values, prepend=np.nan))  # of each distinct value
+        new = np.append(True, values[1:] != values[:-1])[: len(values)]
+        first = np.flatnonzero(new)  # of each distinct value
         opens = np.arange(1, len(first))
         if len(first) > max_bin:
             opens = _spread(np.diff(first, append=len(values)), max_bin)

@@ -1,17 +1,30 @@
 """LightGBM: leaf-wise trees on histograms, sampled by gradient, with bundled features.
 
-The boosted model and the leaf's value are those of the second-order derivation. What is
-new is how a tree is grown: the open leaf of largest gain is split first; rows with small
-slopes may be sampled (GOSS); and features that are never non-zero together share one
-histogram (EFB).
+The boosted model and the leaf's value are those of the second-order derivation:
 
-Source: Ke, Meng, Finley, Wang, Chen, Ma, Ye and Liu (2017). Slopes and curvatures are
-rounded to float32 as in the lightgbm library, whose trees these are when nothing is
-sampled and every distinct value has a bin.
+    w = -G / (H + lambda),
+    gain = G_L^2 / (H_L + lambda) + G_R^2 / (H_R + lambda) - G^2 / (H + lambda),
+
+with the sums G of slopes and H of curvatures over a leaf. What is new is how a tree is
+grown: the open leaf of largest gain is split first; rows with small slopes may be
+sampled (GOSS); and features that are never non-zero together share one histogram (EFB).
+
+Slopes and curvatures are rounded to float32 as in the lightgbm library, whose trees
+these are, but for one rule, when nothing is sampled, no value is missing and every
+distinct value has a bin. The rule: below a node where no cut of a feature was allowed
+and gained something, the library does not try this feature again, although it may gain
+there; here every feature is tried. With lambda = 0 this seldom matters; with lambda > 0
+sooner or later a tree differs. With missing values the estimated numbers of rows round
+otherwise, and GOSS draws other rows. Where no row of a node lies between two cuts, they
+gain the same, and rounding may choose either: it matters for new rows only.
+
+Sources: Ke, Meng, Finley, Wang, Chen, Ma, Ye and Liu (2017); version 4.7 of the
+lightgbm library.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -28,6 +41,45 @@ from mlbook.validation import (
     check_number,
     random_generator,
 )
+
+Slopes = Callable[[Floats], tuple[Floats, Floats]]
+
+# The derivatives of the losses by the score
+
+
+def logistic_slopes(F: Floats, target: Floats) -> tuple[Floats, Floats]:
+    """Return g = p - y and h = p (1 - p) of the log-loss, p = 1 / (1 + exp(-F))."""
+    p = np.exp(-np.logaddexp(0, -F))
+    return p - target, p * (1 - p)
+
+
+def softmax_slopes(F: Floats, target: Floats) -> tuple[Floats, Floats]:
+    """Return g = p - y and h = K / (K - 1) p (1 - p), as in the library, both (n, K).
+
+    The factor makes h for K = 2 what it must be for the difference of two scores that
+    move apart alike: twice p (1 - p).
+    """
+    p, n_classes = softmax(F), F.shape[1]
+    return p - target, n_classes / (n_classes - 1) * p * (1 - p)
+
+
+def softmax(F: Floats) -> Floats:
+    """Return exp(F_k) / sum_l exp(F_l) along the last axis, without overflow."""
+    powers = np.exp(F - F.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def _as_single(stats: Floats) -> Floats:
+    """Return ``stats`` rounded to float32, as float64."""
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = stats.astype(np.float32).astype(float)
+    if not np.isfinite(rounded).all():
+        raise ValueError(
+            "a slope exceeds 3.4e38, the largest number in float32: scale y, or lower "
+            "the learning rate."
+        )
+    return rounded
+
 
 # Leaf-wise growth
 
@@ -51,16 +103,18 @@ class LeafWiseSplits(HistogramSplits):
 
     def _gains(self, side: Floats, total: Floats, counts: Ints) -> Any:
         gain = super()._gains(side, total, counts)
-        rows_per_curvature = counts / total[1]
-        if self.columns.missing.any():
-            rest = np.rint((total[1] - side[1]) * rows_per_curvature)
-        else:
-            last = np.broadcast_to(total[1], (1, *side.shape[2:]))
-            curvature = np.diff(np.concatenate([side[1], last]), axis=0)
-            of_bin = np.floor(curvature * rows_per_curvature + 0.5)
-            rest = np.cumsum(of_bin[::-1], axis=0)[::-1]
-        few = rest < self.min_child_samples
-        few |= counts - rest < self.min_child_samples
+        rows_per_curvature = counts / np.where(total[1] > 0, total[1], np.inf)
+        # the side that is summed up bin by bin: without missing values the right one
+        missing = self.columns.missing.any()
+        summed = side[1] if missing else total[1] - side[1]
+        falling = summed[0].sum() > summed[-1].sum()
+        running = summed[::-1] if falling else summed
+        of_bin = np.diff(running, axis=0, prepend=0.0) * rows_per_curvature
+        rows = np.cumsum(np.floor(of_bin + 0.5), axis=0)
+        if falling:
+            rows = rows[::-1]
+        few = rows < self.min_child_samples
+        few |= counts - rows < self.min_child_samples
         gain[few] = -np.inf
         return gain
 
@@ -73,20 +127,26 @@ def goss(
 ) -> tuple[Ints, Floats]:
     """Return which rows to keep, ascending, and the weight of each.
 
-    The share ``top_rate`` with the largest slopes is kept. Of the others a share of all
-    rows, ``other_rate``, is drawn, and each weighs (1 - top_rate) / other_rate, which
-    keeps the expectation of every sum. ``slopes`` has shape (n,), the absolute slopes.
+    The int(a n) rows with the largest slopes are kept. Of the others int(b n), but at
+    least one, are drawn without replacement, and each stands for (others) / (drawn)
+    rows, which is (1 - a) / b where a n and b n are whole numbers. So the weights add
+    up to n, and the expectation of every weighted sum is the sum over all rows.
+
+    Parameters
+    ----------
+    slopes : ndarray of shape (n,), the sizes of the slopes, at least 0
+    top_rate, other_rate : floats a >= 0 and b > 0 with a + b <= 1
+    rng : Generator
 
     Source: Algorithm 2 of Ke et al. (2017).
     """
     n = len(slopes)
-    n_top, n_other = int(top_rate * n), int(other_rate * n)
+    n_top = int(top_rate * n)
     order = np.argsort(-slopes, kind="stable")
-    others = rng.choice(order[n_top:], min(n_other, n - n_top), replace=False)
-    rows = np.concatenate([order[:n_top], others])
-    weight = np.ones(len(rows))
-    if len(others):
-        weight[n_top:] = (n - n_top) / len(others)
+    others = order[n_top:]
+    drawn = rng.choice(others, max(int(other_rate * n), 1), replace=False)
+    rows = np.concatenate([order[:n_top], drawn])
+    weight = np.repeat([1.0, len(others) / len(drawn)], [n_top, len(drawn)])
     ascending = np.argsort(rows)
     return rows[ascending], weight[ascending]
 
@@ -128,17 +188,24 @@ def bundle_features(
 class BundledColumns(BinnedColumns):
     """Binned features of which those that exclude each other share one column of codes.
 
-    In a bundle, code 0 says that every feature has its default bin, the one of the value
-    0; the other bins of each feature follow, those of the first feature, then those of
-    the second, ... Where features conflict the last one of the bundle is kept.
+    In a bundle, code 0 says that every feature has its default bin, the one of the
+    value 0; the other bins of the first feature follow, then those of the second, ...
+    Where features conflict, the bundle keeps the last one: in the histograms of the
+    others this row is in the default bin, but it is still sent where its values say.
+
+    Parameters
+    ----------
+    X, edges : as in ``BinnedColumns``
+    max_conflict_rate : float in [0, 1), the budget of a bundle as a share of the rows
 
     Attributes
     ----------
     bundles : list of lists of features
     bundle_code : ndarray of shape (bundles, n)
+    bundle_bins : int, the codes of the bundle that has most
     default : ndarray of shape (d,), the bin of the value 0
-    place : ndarray of shape (bins, d), where each bin of a feature is found in its bundle;
-        -1 for the default bin and for bins that a feature does not have
+    place : ndarray of shape (bins, d), the code of a feature's bin in its bundle; 0 for
+        the default bin and for bins that a feature does not have
     bundle_of : ndarray of shape (d,)
     """
 
@@ -151,25 +218,27 @@ class BundledColumns(BinnedColumns):
         nonzero = self.by_row != self.default
         self.bundles = bundle_features(nonzero, int(max_conflict_rate * n))
         bins = self.n_bins + bool(self.missing.any())
-        self.place = np.full((bins, d), -1, dtype=np.intp)
+        self.place = np.zeros((bins, d), dtype=np.intp)
         self.bundle_of = np.empty(d, dtype=np.intp)
-        width = 1
-        self.bundle_code = np.zeros((len(self.bundles), n), dtype=np.intp)
         for k, features in enumerate(self.bundles):
+            self.bundle_of[features] = k
             offset = 1
             for f in features:
-                self.bundle_of[f] = k
-                own = np.arange(len(self.edges[f]) + 1)
-                own = own[own != self.default[f]]
-                if self.missing[f]:
-                    own = np.append(own, self.n_bins)
+                own = self._other_bins(f)
                 self.place[own, f] = offset + np.arange(len(own))
                 offset += len(own)
+        self.bundle_bins = int(self.place.max()) + 1
+        kind = np.min_scalar_type(self.bundle_bins)
+        self.bundle_code = np.zeros((len(self.bundles), n), dtype=kind)
+        for k, features in enumerate(self.bundles):
+            for f in features:
                 filled = nonzero[:, f]
                 self.bundle_code[k, filled] = self.place[self.code[f, filled], f]
-            width = max(width, offset)
-        self.bundle_bins = width
-        self.bundle_code = self.bundle_code.astype(np.min_scalar_type(width))
+
+    def _other_bins(self, f: int) -> Ints:
+        """Return the bins of feature f without its default bin, that of NaN last."""
+        own = np.delete(np.arange(len(self.edges[f]) + 1), self.default[f])
+        return np.append(own, self.n_bins) if self.missing[f] else own
 
 
 class BundledSplits(LeafWiseSplits):
@@ -184,14 +253,13 @@ class BundledSplits(LeafWiseSplits):
         of_bundle = super()._collect(
             columns.bundle_code, rows, node, m, columns.bundle_bins
         )
-        place = np.maximum(columns.place, 0)
-        sums = of_bundle.transpose(0, 2, 1, 3)[place, columns.bundle_of]
-        sums[columns.place < 0] = 0.0
+        sums = of_bundle.transpose(0, 2, 1, 3)[columns.place, columns.bundle_of]
+        sums[columns.place == 0] = 0.0
         sums = np.ascontiguousarray(sums.transpose(0, 2, 1, 3))
         # what lies in no other bin of a feature lies in its default bin
-        rest = of_bundle[:, :, 0].sum(axis=0)[:, np.newaxis] - sums.sum(axis=0)
+        total = of_bundle[:, :, :1].sum(axis=0)
         features = np.arange(len(codes))
-        sums[columns.default, :, features] = rest.transpose(1, 0, 2)
+        sums[columns.default, :, features] = (total - sums.sum(axis=0)).swapaxes(0, 1)
         return sums
 
 
@@ -258,32 +326,39 @@ class _LGBM(Estimator):
                 f"{self.top_rate} + {self.other_rate}."
             )
 
-    def _boost(self, X: Floats, start: Floats, slopes: Any, weight: Floats) -> None:
+    def _boost(self, X: Floats, start: Floats, slopes: Slopes, weight: Floats) -> None:
         """Add ``n_estimators`` rounds; ``slopes(F)`` gives g and h, both (n, k)."""
         rng = random_generator(self.random_state)
-        edges = bin_edges(X, self.max_bin)
-        if self.enable_bundle:
-            columns: BinnedColumns = BundledColumns(X, edges, self.max_conflict_rate)
-        else:
-            columns = BinnedColumns(X, edges)
+        columns = self._columns(X)
         F = np.tile(start, (len(X), 1))
-        trees: list[list[tuple[Tree, Floats]]] = []
+        self.trees_ = []
         for t in range(self.n_estimators):
             g, h = (part * weight[:, np.newaxis] for part in slopes(F))
             rows, factor = self._sample(np.abs(g * h).sum(axis=1), t, rng)
             grown = []
             for k in range(F.shape[1]):
-                stats = np.stack([g[:, k], h[:, k]]).astype(np.float32).astype(float)
+                stats = _as_single(np.stack([g[:, k], h[:, k]]))
                 if rows is not None:
-                    stats[:, rows] *= factor
+                    stats[:, rows] *= factor  # slopes and curvatures alike
                 tree, leaf, values = self._fit_tree(columns, stats, rows)
                 if rows is not None:
                     leaf = tree.apply(X)
                 F[:, k] += values[leaf]
                 grown.append((tree, values))
-            trees.append(grown)
-        self.start_, self.trees_, self.columns_ = start, trees, columns
-        self.n_iter_ = len(trees)
+            self.trees_.append(grown)
+        self.start_, self.n_iter_ = start, len(self.trees_)
+
+    def _columns(self, X: Floats) -> BinnedColumns:
+        """Return the binned features, in bundles where some share one."""
+        edges = bin_edges(X, self.max_bin)
+        if self.enable_bundle:
+            columns = BundledColumns(X, edges, self.max_conflict_rate)
+            self.bundles_ = columns.bundles
+            if len(columns.bundles) < X.shape[1]:
+                return columns
+        else:
+            self.bundles_ = [[f] for f in range(X.shape[1])]
+        return BinnedColumns(X, edges)
 
     def _sample(
         self, size: Floats, t: int, rng: np.random.Generator
@@ -302,7 +377,8 @@ class _LGBM(Estimator):
     ) -> tuple[Tree, Ints, Floats]:
         """Return a tree, the leaf of every row it was grown on, and its values."""
         criterion = Newton(self.reg_lambda, self.min_child_weight)
-        splits = BundledSplits if self.enable_bundle else LeafWiseSplits
+        bundled = isinstance(columns, BundledColumns)
+        splits = BundledSplits if bundled else LeafWiseSplits
         finder = splits(columns, stats, criterion, self.min_child_samples, rows=rows)
         tree, leaf = grow(
             finder, None if self.max_depth < 0 else self.max_depth, self.num_leaves,
@@ -310,12 +386,18 @@ class _LGBM(Estimator):
         )
         return tree, leaf, self.learning_rate * criterion.leaf_value(tree.sums)
 
-    def _scores(self, X: ArrayLike) -> Floats:
+    def _staged_scores(self, X: ArrayLike) -> Iterator[Floats]:
+        """Yield the scores (m, k) before the first round and after each."""
         X = self._check_new_data(X)
         F = np.tile(self.start_, (len(X), 1))
+        yield F.copy()
         for grown in self.trees_:
             for k, (tree, values) in enumerate(grown):
                 F[:, k] += values[tree.apply(X)]
+            yield F.copy()
+
+    def _scores(self, X: ArrayLike) -> Floats:
+        *_, F = self._staged_scores(X)
         return F
 
 
@@ -331,11 +413,11 @@ class LGBMRegressor(Regressor, _LGBM):
     min_child_samples : int >= 1, rows of a child, estimated from the curvature
     min_child_weight : float >= 0, curvature H of a child
     min_split_gain : float >= 0, what a split must gain, in the library's scale
-        (G^2 / (H + lambda) without 1/2)
+        (gain as above, without the factor 1/2)
     reg_lambda : float >= 0, penalty on the squared leaf values
     max_bin : int, bins of each feature
     data_sample_strategy : "bagging" (every row) or "goss"
-    top_rate, other_rate : floats in [0, 1), a and b of GOSS
+    top_rate, other_rate : floats in [0, 1) and (0, 1), a and b of GOSS, a + b <= 1
     enable_bundle : bool, bundle features that exclude each other
     max_conflict_rate : float in [0, 1), rows of a bundle that may conflict, as a share
     random_state : None, int or Generator, for GOSS
@@ -344,7 +426,14 @@ class LGBMRegressor(Regressor, _LGBM):
     ----------
     start_ : ndarray of shape (1,)
     trees_ : list of rounds, each a list of (tree, values of its nodes)
-    columns_ : BinnedColumns or BundledColumns
+    bundles_ : list of lists of features, those that share one histogram
+    n_iter_ : int, rounds
+
+    Raises
+    ------
+    ValueError
+        If a slope exceeds what float32 holds, 3.4e38: y is too large, or the learning
+        rate exceeds 2 and the rounds diverge. Slopes below 1e-45 count as 0.
     """
 
     def __init__(
@@ -386,18 +475,24 @@ class LGBMRegressor(Regressor, _LGBM):
         """Return the prediction for each row, shape (m,), in units of y."""
         return self._scores(X)[:, 0]
 
+    def staged_predict(self, X: ArrayLike) -> Iterator[Floats]:
+        """Yield the predictions before the first round and after each, shape (m,)."""
+        for F in self._staged_scores(X):
+            yield F[:, 0]
+
 
 class LGBMClassifier(Classifier, _LGBM):
     """Boosted leaf-wise trees for class probabilities.
 
-    Parameters as those of ``LGBMRegressor``. With K > 2 classes each round grows K trees
-    on the slopes of the softmax, with the library's curvature K / (K - 1) p (1 - p).
+    Parameters as those of ``LGBMRegressor``. With K > 2 classes each round grows K
+    trees on the slopes of the softmax, with the library's curvature
+    K / (K - 1) p (1 - p).
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
     start_ : ndarray of shape (1,) for two classes, else (K,)
-    trees_, columns_ : as in ``LGBMRegressor``
+    trees_, bundles_, n_iter_ : as in ``LGBMRegressor``
     """
 
     def __init__(
@@ -433,25 +528,18 @@ class LGBMClassifier(Classifier, _LGBM):
         n_classes = len(self.classes_)
         if n_classes < 2:
             raise ValueError(
-                f"y contains 1 class, {self.classes_[0]!r}: boosting needs at least two."
+                f"y contains 1 class, {self.classes_[0]!r}: boosting needs at least "
+                "two."
             )
         prior = np.bincount(y, weight) / weight.sum()
         if n_classes == 2:
             target = y[:, np.newaxis].astype(float)
             start = np.log(prior[1:] / prior[0])
-
-            def slopes(F: Floats) -> tuple[Floats, Floats]:
-                p = np.exp(-np.logaddexp(0, -F))
-                return p - target, p * (1 - p)
+            self._boost(X, start, lambda F: logistic_slopes(F, target), weight)
         else:
             target = (y[:, np.newaxis] == np.arange(n_classes)).astype(float)
-            start, factor = np.log(prior), n_classes / (n_classes - 1)
-
-            def slopes(F: Floats) -> tuple[Floats, Floats]:
-                p = _softmax(F)
-                return p - target, factor * p * (1 - p)
-
-        self._boost(X, start, slopes, weight)
+            start = np.log(prior)
+            self._boost(X, start, lambda F: softmax_slopes(F, target), weight)
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -459,20 +547,22 @@ class LGBMClassifier(Classifier, _LGBM):
         F = self._scores(X)
         return F[:, 0] if F.shape[1] == 1 else F
 
+    def staged_predict_proba(self, X: ArrayLike) -> Iterator[Floats]:
+        """Yield the probabilities before the first round and after each, (m, K)."""
+        yield from map(self._probabilities, self._staged_scores(X))
+
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the class probabilities, shape (m, K)."""
-        F = self._scores(X)
+        return self._probabilities(self._scores(X))
+
+    @staticmethod
+    def _probabilities(F: Floats) -> Floats:
         if F.shape[1] == 1:
             p = np.exp(-np.logaddexp(0, -F[:, 0]))
             return np.column_stack([1 - p, p])
-        return _softmax(F)
+        return softmax(F)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of the largest probability, shape (m,)."""
         p = self.predict_proba(X)
         return self.classes_[p.argmax(axis=1)]
-
-
-def _softmax(F: Floats) -> Floats:
-    powers = np.exp(F - F.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)

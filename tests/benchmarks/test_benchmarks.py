@@ -28,7 +28,8 @@ def test_table():
 
 
 @pytest.mark.parametrize(("name", "options", "rows"), [
-    ("adaboost", [], 1), ("forest", ["--classes", "2"], 1), ("svc", [], 2),
+    ("adaboost", [], 1), ("boosting", [], 2), ("forest", ["--classes", "2"], 1),
+    ("leafwise", [], 2), ("svc", [], 2),
 ])
 def test_benchmark_runs_at_a_small_size(name, options, rows):
     command = [sys.executable, "-m", f"benchmarks.{name}", "--sizes", "60",

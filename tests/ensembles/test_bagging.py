@@ -9,7 +9,7 @@ from sklearn import ensemble
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.linear_model import Ridge as LibraryRidge
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
@@ -741,6 +741,26 @@ def test_a_copy_shares_no_part():
 
 
 # In scikit-learn's company
+
+
+def test_the_library_finds_the_coefficients_on_the_page():
+    rng = np.random.default_rng(2)
+    wind = rng.uniform(3, 16, 60)
+    X = wind[:, np.newaxis]
+    y = 2 / (1 + np.exp(-(wind - 9) / 1.2)) + 0.25 * rng.normal(size=60)
+    folds = k_fold(60, 10, random_state=0)
+    theirs = ensemble.StackingRegressor(
+        [("line", LinearRegression()),
+         ("steps", LibraryRegressor(max_depth=2, random_state=0)),
+         ("memory", LibraryRegressor(random_state=0))],
+        final_estimator=LinearRegression(), cv=folds).fit(X, y)
+    ours = StackingRegressor(
+        [("line", Ridge(alpha=0.0)), ("steps", DecisionTreeRegressor(max_depth=2)),
+         ("memory", DecisionTreeRegressor())], cv=folds).fit(X, y)
+    printed = [0.39846745, 0.54494347, 0.05252175]
+    for stack in (theirs, ours):
+        np.testing.assert_allclose(stack.final_estimator_.coef_, printed, atol=1e-8)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-7)
 
 
 def test_grid_search_reaches_the_members():

@@ -45,6 +45,10 @@ def test_one_heavy_value_takes_one_bin():
     assert np.bincount(code[900:])[1:].max() <= 20
 
 
+def test_values_whose_difference_overflows():
+    assert bin_edges(np.array([[1.7e308], [-1.7e308]]))[0].tolist() == [0.0]
+
+
 def test_constant_and_empty_features_have_one_bin():
     X = np.column_stack([np.ones(5), np.full(5, np.nan)])
     assert [len(edges) for edges in bin_edges(X)] == [0, 0]

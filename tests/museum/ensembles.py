@@ -53,6 +53,108 @@ EXHIBITS = [
         "test_categories_are_ordered_by_means_and_not_by_sums",
     ),
     (
+        "stacking on in-sample predictions",
+        "mlbook/ensembles/bagging.py",
+        "X[train], y[train], weight[train]),\n"
+        "                              X[test])",
+        "X, y, weight),\n"
+        "                              X[test])",
+        "tests/ensembles/test_bagging.py::"
+        "test_a_stack_leaves_a_memoriser_of_noise_alone",
+    ),
+    (
+        "out-of-bag score on the rows that the member has drawn (bag)",
+        "mlbook/ensembles/bagging.py",
+        "np.setdiff1d(np.arange(len(X)), drawn)",
+        "np.unique(drawn)",
+        "tests/ensembles/test_bagging.py::"
+        "test_a_rows_own_target_has_no_say_in_its_out_of_bag_prediction",
+    ),
+    (
+        "the variance of a mean without the correlation",
+        "mlbook/foundations/bias_variance.py",
+        "shared = 1 + rho * (B - 1.0)",
+        "shared = 1 + 0.0 * rho * (B - 1.0)",
+        "tests/ensembles/test_bagging.py::"
+        "test_members_of_one_kind_get_equal_weights_and_the_known_variance",
+    ),
+    (
+        "best weights in proportion to 1/variance, covariance ignored",
+        "mlbook/ensembles/bagging.py",
+        "root = np.sqrt(values)[:, np.newaxis] * vectors.T  # root'root = S",
+        "root = np.diag(np.sqrt(np.diag(S)))",
+        "tests/ensembles/test_bagging.py::"
+        "test_two_members_by_hand",
+    ),
+    (
+        "least-squares weights rescaled to sum 1",
+        "mlbook/ensembles/bagging.py",
+        "return np.linalg.lstsq(root * P, root[:, 0] * y, rcond=None)[0]",
+        "found = np.linalg.lstsq(root * P, root[:, 0] * y, rcond=None)[0]\n"
+        "        return found / found.sum()",
+        "tests/ensembles/test_bagging.py::"
+        "test_free_weights_are_least_squares",
+    ),
+    (
+        "a row drawn twice counts once",
+        "mlbook/ensembles/bagging.py",
+        "rows, own = np.unique(rows, return_counts=True)",
+        "rows = np.unique(rows)\n"
+        "                own = np.ones(len(rows))",
+        "tests/ensembles/test_bagging.py::"
+        "test_a_row_drawn_twice_has_the_weight_two_where_weights_are_taken",
+    ),
+    (
+        "a forest's out-of-bag score uses the rows that a tree has drawn",
+        "mlbook/ensembles/random_forest.py",
+        "np.flatnonzero(self._counts(b) == 0)",
+        "np.flatnonzero(self._counts(b) > 0)",
+        "tests/ensembles/test_random_forest.py::"
+        "test_a_rows_own_target_has_no_say_in_its_out_of_bag_prediction",
+    ),
+    (
+        "permutation importance on training rows",
+        "mlbook/ensembles/random_forest.py",
+        "            prediction, count = self._out_of_bag(X, rows)\n"
+        "            there",
+        "            prediction, count = self._average(X), np.ones(len(X))\n"
+        "            there",
+        "tests/ensembles/test_random_forest.py::"
+        "test_permutation_importance_is_that_of_out_of_bag_rows[0]",
+    ),
+    (
+        "permutation importance as error before less error after",
+        "mlbook/ensembles/random_forest.py",
+        "loss(shuffled) - before",
+        "before - loss(shuffled)",
+        "tests/ensembles/test_random_forest.py::"
+        "test_shuffling_a_linear_models_feature_costs_twice_its_variance",
+    ),
+    (
+        "out-of-bag predictions divided by the number of all trees",
+        "mlbook/ensembles/random_forest.py",
+        "total / np.maximum(count, 1)[:, np.newaxis]",
+        "total / len(list(rows))",
+        "tests/ensembles/test_random_forest.py::"
+        "test_four_rows_and_three_trees_by_hand",
+    ),
+    (
+        "a row that every tree saw is predicted 0",
+        "mlbook/ensembles/random_forest.py",
+        "np.where(nobody, np.nan,",
+        "np.where(nobody, 0.0,",
+        "tests/ensembles/test_random_forest.py::"
+        "test_rows_never_out_of_bag",
+    ),
+    (
+        "bootstrap without replacement",
+        "mlbook/ensembles/random_forest.py",
+        "drawn = rng.integers(0, n, size=n)",
+        "drawn = rng.permutation(n)",
+        "tests/ensembles/test_random_forest.py::"
+        "test_the_share_of_rows_out_of_bag[5]",
+    ),
+    (
         "AdaBoost's vote loses its half",
         "mlbook/ensembles/adaboost.py",
         "float(0.5 * (np.log1p",
@@ -119,6 +221,50 @@ EXHIBITS = [
         "test_gini_stump_is_the_best_of_all",
     ),
     (
+        "gradient boosting: boosting predicts without its start",
+        "mlbook/ensembles/gradient_boosting.py",
+        "        X = self._check_new_data(X)\n"
+        "        F = np.tile(self.start_, (len(X), 1))",
+        "        X = self._check_new_data(X)\n"
+        "        F = np.zeros((len(X), len(self.start_)))",
+        "tests/ensembles/test_gradient_boosting.py::"
+        "test_two_rounds_on_paper",
+    ),
+    (
+        "gradient boosting: the learning rate shrinks the start",
+        "mlbook/ensembles/gradient_boosting.py",
+        "self.start_ = loss.start(y, w)",
+        "self.start_ = self.learning_rate * loss.start(y, w)",
+        "tests/ensembles/test_gradient_boosting.py::"
+        "test_the_start_is_not_shrunk",
+    ),
+    (
+        "gradient boosting: leaf values from the residuals of all rows (root)",
+        "mlbook/ensembles/gradient_boosting.py",
+        "y[used], before[used], k, w[used], leaf[used], tree.node_count",
+        "y[used], before[used], k, w[used], np.zeros_like(leaf[used]),"
+        " tree.node_count",
+        "tests/ensembles/test_gradient_boosting.py::"
+        "test_two_rounds_on_paper",
+    ),
+    (
+        "residuals of the classes are mixed across rounds",
+        "mlbook/ensembles/gradient_boosting.py",
+        "tree, leaf = self._fit_tree(columns, downhill[:, k], w, rows)",
+        "tree, leaf = self._fit_tree(columns, loss.negative_gradient(y, F)[:,"
+        " k], w, rows)",
+        "tests/ensembles/test_gradient_boosting.py::"
+        "test_order_of_the_classes_does_not_matter",
+    ),
+    (
+        "gradient boosting: (K-1)/K lost",
+        "mlbook/ensembles/gradient_boosting.py",
+        "return step * (self.n_classes - 1) / self.n_classes",
+        "return step",
+        "tests/ensembles/test_gradient_boosting.py::"
+        "test_leaf_values_are_newton_steps[multinomial]",
+    ),
+    (
         "the XGBoost gain forgets lambda",
         "mlbook/ensembles/xgboost.py",
         "denominator = (curvature + self.reg_lambda).astype(np.float32)\n"
@@ -137,7 +283,7 @@ EXHIBITS = [
         "test_slopes_are_the_derivatives[logistic_slopes-logistic_loss]",
     ),
     (
-        "boosting predicts without the initial constant",
+        "XGBoost predicts without the initial constant",
         "mlbook/ensembles/xgboost.py",
         "        margin = np.repeat(self.base_margin_[:, np.newaxis], len(X),"
         " axis=1)\n"
@@ -181,53 +327,51 @@ EXHIBITS = [
         "test_near_ties_are_cut_as_in_the_library[exact]",
     ),
     (
-        "a forest's out-of-bag score uses the rows that the tree has drawn",
-        "mlbook/ensembles/random_forest.py",
-        "np.flatnonzero(self._counts(b) == 0)",
-        "np.flatnonzero(self._counts(b) > 0)",
-        "tests/ensembles/test_random_forest.py::"
-        "test_a_rows_own_target_has_no_say_in_its_out_of_bag_prediction",
+        "GOSS scales slopes but not curvatures",
+        "mlbook/ensembles/lightgbm.py",
+        "stats[:, rows] *= factor",
+        "stats[0, rows] *= factor",
+        "tests/ensembles/test_lightgbm.py::"
+        "test_sampling_scales_slopes_and_curvatures",
     ),
     (
-        "permutation importance on training rows",
-        "mlbook/ensembles/random_forest.py",
-        "            prediction, count = self._out_of_bag(X, rows)\n"
-        "            there",
-        "            prediction, count = self._average(X), np.ones(len(X))\n"
-        "            there",
-        "tests/ensembles/test_random_forest.py::"
-        "test_permutation_importance_is_that_of_out_of_bag_rows[0]",
+        "GOSS weighs by 1 / b",
+        "mlbook/ensembles/lightgbm.py",
+        "[1.0, len(others) / len(drawn)]",
+        "[1.0, n / len(drawn)]",
+        "tests/ensembles/test_lightgbm.py::"
+        "test_weights_of_goss",
     ),
     (
-        "permutation importance as error before less error after",
-        "mlbook/ensembles/random_forest.py",
-        "loss(shuffled) - before",
-        "before - loss(shuffled)",
-        "tests/ensembles/test_random_forest.py::"
-        "test_shuffling_a_linear_models_feature_costs_twice_its_variance",
+        "EFB's conflict budget is one for each pair",
+        "mlbook/ensembles/lightgbm.py",
+        "if conflicts[k] + extra <= max_conflicts:",
+        "if extra <= max_conflicts:",
+        "tests/ensembles/test_lightgbm.py::"
+        "test_the_budget_is_one_for_the_bundle",
     ),
     (
-        "out-of-bag predictions divided by the number of all trees",
-        "mlbook/ensembles/random_forest.py",
-        "total / np.maximum(count, 1)[:, np.newaxis]",
-        "total / len(list(rows))",
-        "tests/ensembles/test_random_forest.py::"
-        "test_four_rows_and_three_trees_by_hand",
+        "EFB's offsets overlap",
+        "mlbook/ensembles/lightgbm.py",
+        "offset += len(own)",
+        "offset += len(own) - 1",
+        "tests/ensembles/test_lightgbm.py::"
+        "test_a_bundles_code_can_be_undone[False]",
     ),
     (
-        "a row that every tree saw is predicted 0",
-        "mlbook/ensembles/random_forest.py",
-        "np.where(nobody, np.nan,",
-        "np.where(nobody, 0.0,",
-        "tests/ensembles/test_random_forest.py::"
-        "test_rows_never_out_of_bag",
+        "EFB leaves the default bin empty",
+        "mlbook/ensembles/lightgbm.py",
+        "(total - sums.sum(axis=0)).swapaxes(0, 1)",
+        "0.0",
+        "tests/ensembles/test_lightgbm.py::"
+        "test_a_childs_histogram_is_that_of_its_rows[False-bundled]",
     ),
     (
-        "bootstrap without replacement",
-        "mlbook/ensembles/random_forest.py",
-        "drawn = rng.integers(0, n, size=n)",
-        "drawn = rng.permutation(n)",
-        "tests/ensembles/test_random_forest.py::"
-        "test_the_share_of_rows_out_of_bag[5]",
+        "histogram subtraction with swapped children",
+        "mlbook/ensembles/histogram.py",
+        "blocks = [(below, small[order]), (parents, small[order] ^ 1)]",
+        "blocks = [(below, small[order] ^ 1), (parents, small[order])]",
+        "tests/ensembles/test_lightgbm.py::"
+        "test_a_childs_histogram_is_that_of_its_rows[False-plain]",
     ),
 ]
