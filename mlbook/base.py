@@ -242,9 +242,9 @@ class Regressor(Estimator):
         y = as_float(_check_score_target(y, prediction), "y")
         weight = check_sample_weight(sample_weight, len(y))
         error = np.average((y - prediction) ** 2, weights=weight)
-        spread = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
-        if spread == 0:
+        if y[weight > 0].max() == y[weight > 0].min():
             return float(error == 0)
+        spread = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
         return float(1 - error / spread)
 
 

@@ -661,3 +661,10 @@ def test_as_float_copies_nothing_it_need_not_and_guards_the_callers_array():
     assert np.isnan(validation.as_float([np.nan], allow_nan=True)).all()
     with pytest.raises(ValueError, match="infinity"):
         validation.as_float([np.nan, np.inf], allow_nan=True)
+
+
+def test_r2_of_a_constant_target():
+    for value in (0.1, 1 / 3, 7.7):
+        y = np.full(60, value)
+        model = Ridge().fit(np.arange(60.0)[:, np.newaxis], np.arange(60.0))
+        assert model.score(np.arange(60.0)[:, np.newaxis], y) == 0

@@ -82,6 +82,11 @@ class BinnedColumns:
                 f"{len(edges)}."
             )
         self.edges = [as_float(cuts, "edges", allow_nan=False) for cuts in edges]
+        for f, cuts in enumerate(self.edges):
+            if cuts.ndim != 1 or (cuts[1:] <= cuts[:-1]).any():
+                raise ValueError(
+                    f"The edges of feature {f} must be a 1-D array that ascends strictly."
+                )
         self.n_bins = max(len(cuts) for cuts in self.edges) + 1
         self.categorical = np.zeros(X.shape[1], dtype=bool)
         kind = np.uint8 if self.n_bins < 256 else np.uint16

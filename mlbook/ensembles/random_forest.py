@@ -362,7 +362,8 @@ class _Forest(Estimator):
         d = X.shape[1]
         coefficients = np.zeros((n_projections, d))
         spread = X.std(axis=0) if n_projections else np.ones(d)
-        spread[spread == 0] = 1.0
+        # of a constant column rounding may leave a spread above 0
+        spread[X.max(axis=0) == X.min(axis=0)] = 1.0
         for row in coefficients:
             chosen = rng.choice(d, min(FEATURES_IN_A_PROJECTION, d), replace=False)
             row[chosen] = rng.uniform(-1, 1, size=len(chosen)) / spread[chosen]
@@ -670,7 +671,9 @@ class RandomForestRegressor(_Forest, Regressor):
         error = np.average(self._losses(prediction, target), weights=weight)
         mean = np.average(target, weights=weight)
         spread = np.average((target - mean) ** 2, weights=weight)
-        return float(1 - error / spread) if spread > 0 else float(error == 0)
+        if target.max() == target.min():
+            return float(error <= (1e-12 * target.max()) ** 2)
+        return float(1 - error / spread)
 
     def _store_out_of_bag(self, prediction: Floats) -> None:
         self.oob_prediction_ = prediction[:, 0]

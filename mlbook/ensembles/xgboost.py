@@ -50,6 +50,8 @@ Single = NDArray[np.float32]
 Slopes = Callable[[Single], tuple[Single, Single]]
 
 LEAST_GAIN = 1e-6  # a split must gain more, as in the library
+LEAST_SHARE = 1e-6  # of a class, for the start of two classes, as in the library
+LARGEST_SUM = 1.8e19  # of slopes, whose square must fit into float32
 LEAST_CURVATURE = 1e-16
 LARGEST_EXPONENT = 88.7  # exp of it is finite in float32
 SOFTMAX_FACTOR = {"library": 2, "derived": 1}
@@ -117,9 +119,8 @@ class SingleNewton(Newton):
         """Return G^2 / (H + lambda), 0 where H + lambda is 0; sums are (2, ...)."""
         slope, curvature = sums
         square = np.multiply(slope, slope).astype(np.float32)
-        denominator = (curvature + self.reg_lambda).astype(np.float32)
-        if self.reg_lambda == 0:
-            denominator[denominator <= 0] = np.inf
+        denominator = np.array(curvature + self.reg_lambda, dtype=np.float32)
+        np.copyto(denominator, np.inf, where=denominator <= 0)  # it may round to 0
         return np.divide(square, denominator, out=square)
 
 
@@ -232,9 +233,10 @@ class _Booster(Estimator):
     def _check_parameters(self) -> None:
         check_integer("n_estimators", self.n_estimators, low=0)
         check_integer("max_depth", self.max_depth, low=0)
-        check_number("learning_rate", self.learning_rate, above=0)
-        check_number("reg_lambda", self.reg_lambda, low=0)
-        check_number("gamma", self.gamma, low=0)
+        largest = float(np.finfo(np.float32).max)
+        check_number("learning_rate", self.learning_rate, above=0, high=largest)
+        check_number("reg_lambda", self.reg_lambda, low=0, high=largest)
+        check_number("gamma", self.gamma, low=0, high=largest)
         check_number("min_child_weight", self.min_child_weight, low=0)
         check_number("subsample", self.subsample, above=0, high=1)
         check_number("colsample_bytree", self.colsample_bytree, above=0, high=1)
@@ -260,6 +262,11 @@ class _Booster(Estimator):
             g, h = slopes(margin)
             trees = []
             for k, stats in enumerate(np.stack([g, h], axis=1) * weight):
+                if not np.abs(stats).sum(axis=1).max() < LARGEST_SUM:
+                    raise ValueError(
+                        "The sum of the slopes leaves the range of float32: scale y, or "
+                        "lower sample_weight or learning_rate."
+                    )
                 tree, leaf = self._grow(X, columns, stats, criterion, rng)
                 value = leaf_values(tree, criterion, self.learning_rate)
                 trees.append(ValuedTree(tree, value))
@@ -468,10 +475,12 @@ class XGBClassifier(_Booster, Classifier):
             first = share[1] if self.base_score is None else check_number(
                 "base_score", self.base_score, above=0, below=1
             )
-            p = np.array([first], dtype=np.float32)  # rounded where the library rounds
+            # rounded, and kept from 0 and 1, where the library does it
+            p = np.clip(np.array([first], dtype=np.float32), LEAST_SHARE, 1 - LEAST_SHARE)
             return -np.log(1 / p - 1)
         if self.base_score is None:
-            return np.log(share) - np.log(share).mean()
+            logs = np.log(np.maximum(share, np.finfo(np.float32).tiny))
+            return logs - logs.mean()
         return np.full(len(share), check_number("base_score", self.base_score))
 
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -518,4 +527,5 @@ def _draw(rng: np.random.Generator, n: int, share: float) -> Ints:
     """Return about ``share`` of 0 .. n - 1, at least one, ascending; all for 1."""
     if share == 1:
         return np.arange(n)
-    return np.sort(rng.permutation(n)[: max(1, int(share * n))])
+    size = int(share * n + 1e-9)  # 0.29 * 100 is a little below 29
+    return np.sort(rng.permutation(n)[: max(1, size)])

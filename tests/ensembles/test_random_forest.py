@@ -655,3 +655,19 @@ def test_refitting_forgets_the_old_out_of_bag_score():
     model.set_params(oob_score=False).fit(X, y)
     for name in ("oob_score_", "oob_count_", "oob_decision_function_"):
         assert not hasattr(model, name)
+
+
+def test_a_constant_column_does_not_ruin_the_projections():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(100, 2)), np.full(100, 0.1)])
+    y = X[:, 0] + X[:, 1]
+    model = RandomForestRegressor(20, n_projections=2, random_state=0).fit(X, y)
+    assert model.feature_importances_[2] == pytest.approx(0, abs=1e-9)
+    assert model.score(X, y) > model.score(X + [0, 0, 1e-12], y) - 1e-3
+
+
+def test_out_of_bag_score_of_a_constant_target():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for value in (0.1, 1 / 3, 1e5 + 0.1, 7.7):
+        model = RandomForestRegressor(30, oob_score=True, random_state=0)
+        assert model.fit(X, np.full(60, value)).oob_score_ == 1

@@ -16,6 +16,7 @@ from mlbook.ensembles.xgboost import (
     SingleNewton,
     XGBClassifier,
     XGBRegressor,
+    _draw,
     grow_exact,
     logistic_slopes,
     prune,
@@ -685,3 +686,48 @@ def test_neighbouring_values_and_empty_columns():
     far = np.array([[1.0], [1.0 + 1e-12]])  # one value in float32: nothing to cut
     model = XGBRegressor(1, reg_lambda=0, tree_method="exact").fit(far, [-1.0, 1.0])
     assert model.trees_[0][0].tree.node_count == 1
+
+
+@pytest.mark.parametrize("share", [1e-8, 3e-7, 1e-5, 1 - 1e-9])
+def test_the_start_of_a_rare_class_is_the_librarys(share):
+    X, score = features("dense", n=60)
+    y = target("binary", score)
+    weight = np.where(y == 1, share / (y == 1).sum(), (1 - share) / (y == 0).sum())
+    start = XGBClassifier(0).fit(X, y, weight).decision_function(X)
+    data = library.DMatrix(X, y, weight=weight)
+    theirs = library.train({"objective": "binary:logistic", "eta": 0}, data, 1)
+    np.testing.assert_allclose(
+        start, theirs.predict(library.DMatrix(X), output_margin=True), rtol=1e-6)
+
+
+@pytest.mark.parametrize("given", [{"learning_rate": 1e39}, {"reg_lambda": 1e39}])
+def test_parameters_beyond_float32(given):
+    with pytest.raises(ValueError, match="must be finite and .* <= 3.4"):
+        XGBRegressor(5, **given).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_slopes_beyond_float32_are_refused():
+    X, y = np.arange(8.0)[:, np.newaxis], np.arange(8.0)
+    for method in ("exact", "hist"):
+        with pytest.raises(ValueError, match="leaves the range of float32"):
+            XGBRegressor(5, tree_method=method).fit(X, 1e20 * y)
+
+
+def test_a_penalty_that_rounds_to_0_does_not_stop_growth():
+    X, y = np.arange(8.0)[:, np.newaxis], [0, 0, 1, 1, 0, 1, 1, 1]
+    for reg_lambda in (0.0, 1e-46, 1e-30):
+        model = XGBRegressor(1, learning_rate=1, min_child_weight=0,
+                             reg_lambda=reg_lambda).fit(X, y)
+        np.testing.assert_allclose(model.predict(X), y, atol=1e-6)
+
+
+def test_edges_must_ascend():
+    X, y = np.linspace(0, 1, 20)[:, np.newaxis], np.arange(20) > 9
+    with pytest.raises(ValueError, match="edges of feature 0 must .* ascends strictly"):
+        XGBRegressor(1).fit(X, y.astype(float), bin_edges=[[0.75, 0.5, 0.25]])
+
+
+def test_a_share_of_the_rows_is_not_rounded_down_by_a_float():
+    rng = np.random.default_rng(0)
+    for n, share, size in ((100, 0.29, 29), (7, 0.5, 3), (100, 0.57, 57), (3, 0.1, 1)):
+        assert len(_draw(rng, n, share)) == size

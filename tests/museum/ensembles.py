@@ -267,10 +267,8 @@ EXHIBITS = [
     (
         "the XGBoost gain forgets lambda",
         "mlbook/ensembles/xgboost.py",
-        "denominator = (curvature + self.reg_lambda).astype(np.float32)\n"
-        "        if self.reg_lambda == 0:\n",
-        "denominator = curvature.astype(np.float32)\n"
-        "        if True:\n",
+        "np.array(curvature + self.reg_lambda, dtype=np.float32)",
+        "np.array(curvature, dtype=np.float32)",
         "tests/ensembles/test_xgboost.py::"
         "test_four_points_by_hand[1-0.6666666666666666-0.6666666666666666]",
     ),
@@ -320,9 +318,9 @@ EXHIBITS = [
         "XGBoost's score is rounded once, at the end",
         "mlbook/ensembles/xgboost.py",
         "        square = np.multiply(slope, slope).astype(np.float32)\n"
-        "        denominator = (curvature + self.reg_lambda).astype(np.float32)",
+        "        denominator = np.array(curvature + self.reg_lambda, dtype=np.float32)",
         "        square = slope * slope\n"
-        "        denominator = curvature + self.reg_lambda",
+        "        denominator = np.array(curvature + self.reg_lambda)",
         "tests/ensembles/test_xgboost.py::"
         "test_near_ties_are_cut_as_in_the_library[exact]",
     ),
