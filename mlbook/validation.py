@@ -67,6 +67,13 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None) -> i
     return int(value)
 
 
+def check_bool(name: str, value: Any) -> bool:
+    """Return ``value`` as a bool, or raise TypeError."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 def check_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
     """Return ``value``, or raise ValueError unless it is one of ``choices``."""
     # an array compares elementwise, and True equals 1

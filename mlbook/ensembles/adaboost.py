@@ -30,6 +30,7 @@ from mlbook.ensembles.splits import Columns, ExactSplits, OpenNodes, cut_between
 from mlbook.ensembles.tree import Ints, Splits, Tree, grow
 from mlbook.validation import (
     Floats,
+    check_bool,
     check_choice,
     check_integer,
     check_number,
@@ -347,8 +348,7 @@ class AdaBoostClassifier(Classifier):
         X, y, start = self._check_fit_data_and_target(X, y, sample_weight)
         rounds = check_integer("n_estimators", self.n_estimators, low=1)
         rate = check_number("learning_rate", self.learning_rate, above=0)
-        if not isinstance(self.resample, (bool, np.bool_)):
-            raise TypeError(f"resample must be True or False, got {self.resample!r}.")
+        check_bool("resample", self.resample)
         rng = random_generator(self.random_state) if self.resample else None
         n_classes = len(self.classes_)
         finder = _finder(X, y, n_classes, self.criterion)

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mlbook.base import Classifier, Estimator, Parameters, Regressor
 from mlbook.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from mlbook.ensembles.random_forest import check_bool, out_of_bag_average
+from mlbook.ensembles.random_forest import out_of_bag_average
 from mlbook.ensembles.tree import Ints
 from mlbook.exceptions import warn
 from mlbook.generative.discriminant_analysis import LinearDiscriminantAnalysis
@@ -37,6 +37,7 @@ from mlbook.kernels.kernel_logistic_regression import KernelLogisticRegression
 from mlbook.linear.ridge import Ridge
 from mlbook.validation import (
     Floats,
+    check_bool,
     as_float,
     as_matrix,
     check_choice,

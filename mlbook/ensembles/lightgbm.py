@@ -273,21 +273,21 @@ class _LGBM(Estimator):
 
     def __init__(
         self,
-        num_leaves: int,
-        max_depth: int,
-        learning_rate: float,
-        n_estimators: int,
-        min_child_samples: int,
-        min_child_weight: float,
-        min_split_gain: float,
-        reg_lambda: float,
-        max_bin: int,
-        data_sample_strategy: str,
-        top_rate: float,
-        other_rate: float,
-        enable_bundle: bool,
-        max_conflict_rate: float,
-        random_state: Any,
+        num_leaves: int = 31,
+        max_depth: int = -1,
+        learning_rate: float = 0.1,
+        n_estimators: int = 100,
+        min_child_samples: int = 20,
+        min_child_weight: float = 1e-3,
+        min_split_gain: float = 0.0,
+        reg_lambda: float = 0.0,
+        max_bin: int = 255,
+        data_sample_strategy: str = "bagging",
+        top_rate: float = 0.2,
+        other_rate: float = 0.1,
+        enable_bundle: bool = True,
+        max_conflict_rate: float = 0.0,
+        random_state: Any = None,
     ) -> None:
         self.num_leaves = num_leaves
         self.max_depth = max_depth
@@ -436,30 +436,6 @@ class LGBMRegressor(Regressor, _LGBM):
         rate exceeds 2 and the rounds diverge. Slopes below 1e-45 count as 0.
     """
 
-    def __init__(
-        self,
-        num_leaves: int = 31,
-        max_depth: int = -1,
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
-        min_child_samples: int = 20,
-        min_child_weight: float = 1e-3,
-        min_split_gain: float = 0.0,
-        reg_lambda: float = 0.0,
-        max_bin: int = 255,
-        data_sample_strategy: str = "bagging",
-        top_rate: float = 0.2,
-        other_rate: float = 0.1,
-        enable_bundle: bool = True,
-        max_conflict_rate: float = 0.0,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            num_leaves, max_depth, learning_rate, n_estimators, min_child_samples,
-            min_child_weight, min_split_gain, reg_lambda, max_bin, data_sample_strategy,
-            top_rate, other_rate, enable_bundle, max_conflict_rate, random_state,
-        )
-
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> LGBMRegressor:
@@ -494,30 +470,6 @@ class LGBMClassifier(Classifier, _LGBM):
     start_ : ndarray of shape (1,) for two classes, else (K,)
     trees_, bundles_, n_iter_ : as in ``LGBMRegressor``
     """
-
-    def __init__(
-        self,
-        num_leaves: int = 31,
-        max_depth: int = -1,
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
-        min_child_samples: int = 20,
-        min_child_weight: float = 1e-3,
-        min_split_gain: float = 0.0,
-        reg_lambda: float = 0.0,
-        max_bin: int = 255,
-        data_sample_strategy: str = "bagging",
-        top_rate: float = 0.2,
-        other_rate: float = 0.1,
-        enable_bundle: bool = True,
-        max_conflict_rate: float = 0.0,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            num_leaves, max_depth, learning_rate, n_estimators, min_child_samples,
-            min_child_weight, min_split_gain, reg_lambda, max_bin, data_sample_strategy,
-            top_rate, other_rate, enable_bundle, max_conflict_rate, random_state,
-        )
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

@@ -32,6 +32,7 @@ from mlbook.ensembles.tree import Ints, Tree, grow
 from mlbook.exceptions import warn
 from mlbook.validation import (
     Floats,
+    check_bool,
     as_float,
     as_vector,
     check_choice,
@@ -697,13 +698,6 @@ def columns_per_node(max_features: Any, n_columns: int) -> int:
         share = check_number("max_features", max_features, above=0.0, high=1.0)
         return max(1, int(share * n_columns))
     return check_integer("max_features", max_features, low=1, high=n_columns)
-
-
-def check_bool(name: str, value: Any) -> bool:
-    """Return ``value`` as a bool, or raise TypeError."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be True or False, got {value!r}.")
-    return bool(value)
 
 
 def fingerprint(*arrays: NDArray[Any]) -> str:

@@ -360,9 +360,8 @@ class ExactSplits:
         blocked: NDArray[np.bool_],
     ) -> NDArray[np.floating[Any]]:
         """Return score(side) + score(rest) at every position; -inf: not allowed."""
-        rest = np.repeat(base, counts, axis=1)
-        node = rest.copy() if self._asks_for_node() else rest
-        rest = rest - side if node is rest else np.subtract(rest, side, out=rest)
+        node = np.repeat(base, counts, axis=1)
+        rest = node - side
         bad = blocked
         for part, number in ((side, n_side), (rest, n_total - n_side)):
             allowed = self.criterion.allowed(part, node, n_total)
@@ -373,9 +372,6 @@ class ExactSplits:
         gain = self.criterion.score(side) + self.criterion.score(rest)
         gain[bad] = -np.inf
         return gain
-
-    def _asks_for_node(self) -> bool:
-        return getattr(self.criterion, "needs_node", False)
 
     def _place_cut(
         self, nodes: OpenNodes, feature: Ints, order: Ints, key: Ints,
