@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mlbook.exceptions import NotFittedError, counterpart
+from mlbook.metrics import r_squared
 from mlbook.validation import (
     Floats,
     as_float,
@@ -235,17 +236,13 @@ class Regressor(Estimator):
     ) -> float:
         """Return R^2 = 1 - (squared error) / (squared error of the mean of y).
 
-        It lies in (-inf, 1]. A constant y has no variance to explain: then 1 for a
+        It lies in [-inf, 1]. A constant y has no variance to explain: then 1 for a
         perfect prediction and 0 otherwise.
         """
         prediction = self.predict(X)
         y = as_float(_check_score_target(y, prediction), "y")
         weight = check_sample_weight(sample_weight, len(y))
-        error = np.average((y - prediction) ** 2, weights=weight)
-        if y[weight > 0].max() == y[weight > 0].min():
-            return float(error == 0)
-        spread = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
-        return float(1 - error / spread)
+        return r_squared(y, prediction, weight)
 
 
 class Transformer(Estimator):

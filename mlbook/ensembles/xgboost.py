@@ -17,8 +17,9 @@ what the formula above gives, gamma = 2 gamma'.
 Precision is the library's: features, targets, margins, slopes, scores and leaf values
 are float32, and sums over samples are float64. Gains that are equal in float32 may
 differ in float64, so the trees are the library's only if both round at the same places.
-A margin then has some seven significant digits: a target near 1e8 should be shifted and
-scaled before it is learnt.
+A margin then has some seven significant digits: a target near 1e8 should be shifted
+before it is learnt. And a split must gain more than 1e-6, where gains go with the
+square of the target: one far below 1e-3 should be scaled up, or few trees split.
 
 Sources: Chen and Guestrin (2016); version 3.2 of the xgboost library.
 """
@@ -53,29 +54,31 @@ LEAST_GAIN = 1e-6  # a split must gain more, as in the library
 LEAST_SHARE = 1e-6  # of a class, for the start of two classes, as in the library
 LARGEST_SUM = 1.8e19  # of slopes, whose square must fit into float32
 LEAST_CURVATURE = 1e-16
-LARGEST_EXPONENT = 88.7  # exp of it is finite in float32
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 SOFTMAX_FACTOR = {"library": 2, "derived": 1}
 
 
-# The derivatives of each loss by the margin, in the precision of the margin
+# The derivatives of each loss by the margin: float32 for float32 margins, else float64
 
 
-def squared_slopes(margin: Reals, y: Reals) -> tuple[Reals, Reals]:
-    """Return g = m - y and h = 1 of the loss (m - y)^2 / 2, in the shape of y."""
+def squared_slopes(margin: ArrayLike, y: ArrayLike) -> tuple[Reals, Reals]:
+    """Return g = m - y and h = 1 of the loss (m - y)^2 / 2, in the shape of both."""
+    margin, y = _of_one_shape(margin, y)
     return margin - y, np.ones_like(margin)
 
 
-def logistic_slopes(margin: Reals, y: Reals) -> tuple[Reals, Reals]:
+def logistic_slopes(margin: ArrayLike, y: ArrayLike) -> tuple[Reals, Reals]:
     """Return g = p - y and h = p (1 - p) of the log-loss, p = sigmoid(m), y 0 or 1.
 
-    h is kept at 1e-16 or above, as in the library.
+    All have one shape. h is kept at 1e-16 or above, as in the library.
     """
+    margin, y = _of_one_shape(margin, y)
     p = sigmoid(margin)
     return p - y, np.maximum(p * (1 - p), margin.dtype.type(LEAST_CURVATURE))
 
 
 def softmax_slopes(
-    margin: Reals, target: Reals, factor: float = 1
+    margin: ArrayLike, target: ArrayLike, factor: float = 1
 ) -> tuple[Reals, Reals]:
     """Return g = p - y and h = factor p (1 - p) of the log-loss of K classes.
 
@@ -83,20 +86,41 @@ def softmax_slopes(
     is 1 where a sample is of that class, else 0. The derivative is ``factor`` 1; with 2
     the sum of the K parabolas lies nowhere below the quadratic part of the loss.
     """
+    margin, target = _of_one_shape(margin, target)
     p = softmax(margin)
     least = margin.dtype.type(LEAST_CURVATURE)
     return p - target, np.maximum(margin.dtype.type(factor) * p * (1 - p), least)
 
 
-def sigmoid(margin: Reals) -> Reals:
+def sigmoid(margin: ArrayLike) -> Reals:
     """Return 1 / (1 + exp(-m)), without overflow."""
-    return 1 / (1 + _exp(np.minimum(-margin, margin.dtype.type(LARGEST_EXPONENT))))
+    margin = _reals(margin)
+    largest = 88.7 if margin.dtype == np.float32 else 709.7  # exp of it is finite
+    return 1 / (1 + _exp(np.minimum(-margin, margin.dtype.type(largest))))
 
 
-def softmax(margin: Reals) -> Reals:
+def softmax(margin: ArrayLike) -> Reals:
     """Return exp(m_k) / sum_l exp(m_l) along axis 0, without overflow."""
+    margin = _reals(margin)
     grown = _exp(margin - margin.max(axis=0))
     return grown / grown.sum(axis=0, dtype=np.float64).astype(margin.dtype)
+
+
+def _reals(values: ArrayLike) -> Reals:
+    """Return float32 values as they are and all others as float64."""
+    values = np.asarray(values)
+    return values if values.dtype == np.float32 else values.astype(np.float64)
+
+
+def _of_one_shape(margin: ArrayLike, target: ArrayLike) -> tuple[Reals, Reals]:
+    """Return both as floats; ValueError where one would be stretched to the other."""
+    margin, target = _reals(margin), _reals(target)
+    if margin.shape != target.shape:
+        raise ValueError(
+            f"margin and target must have one shape, got {margin.shape} and "
+            f"{target.shape}."
+        )
+    return margin, target
 
 
 def _exp(z: Reals) -> Reals:
@@ -233,15 +257,19 @@ class _Booster(Estimator):
     def _check_parameters(self) -> None:
         check_integer("n_estimators", self.n_estimators, low=0)
         check_integer("max_depth", self.max_depth, low=0)
-        largest = float(np.finfo(np.float32).max)
-        check_number("learning_rate", self.learning_rate, above=0, high=largest)
-        check_number("reg_lambda", self.reg_lambda, low=0, high=largest)
-        check_number("gamma", self.gamma, low=0, high=largest)
+        check_number(
+            "learning_rate", self.learning_rate, above=0, high=LARGEST_FLOAT32
+        )
+        check_number("reg_lambda", self.reg_lambda, low=0, high=LARGEST_FLOAT32)
+        check_number("gamma", self.gamma, low=0, high=LARGEST_FLOAT32)
         check_number("min_child_weight", self.min_child_weight, low=0)
         check_number("subsample", self.subsample, above=0, high=1)
         check_number("colsample_bytree", self.colsample_bytree, above=0, high=1)
         check_choice("tree_method", self.tree_method, ["exact", "hist"])
         check_integer("max_bin", self.max_bin, low=2, high=2**15)
+        if self.base_score is not None:
+            check_number("base_score", self.base_score, -LARGEST_FLOAT32,
+                         high=LARGEST_FLOAT32)
 
     def _boost(
         self, X: Floats, weight: Floats, start: Reals, slopes: Slopes,
@@ -262,16 +290,13 @@ class _Booster(Estimator):
             g, h = slopes(margin)
             trees = []
             for k, stats in enumerate(np.stack([g, h], axis=1) * weight):
-                if not np.abs(stats).sum(axis=1).max() < LARGEST_SUM:
-                    raise ValueError(
-                        "The sum of the slopes leaves the range of float32: scale y, or "
-                        "lower sample_weight or learning_rate."
-                    )
+                check_range(np.abs(stats).sum(axis=1), LARGEST_SUM)
                 tree, leaf = self._grow(X, columns, stats, criterion, rng)
                 value = leaf_values(tree, criterion, self.learning_rate)
                 trees.append(ValuedTree(tree, value))
                 margin[k] += value.take(leaf)
             self.trees_.append(trees)
+        check_range(np.abs(margin), np.inf)
 
     def _prepare(
         self, X: Floats, edges: Sequence[ArrayLike] | None
@@ -352,7 +377,11 @@ class XGBRegressor(_Booster, Regressor):
     random_state : None, int or Generator; used where a share is below 1
 
     A row of weight k counts as k rows in G and H, but as one in the borders of the
-    bins. NaN is a missing value and goes to the side where it gained more in training.
+    bins. NaN is a missing value and goes to the side where it gained more in training;
+    if its feature had none in training, to the left for "exact" and to the right for
+    "hist". A cut that only parts what is present from what is missing lies at infinity;
+    the library's lies at max + |max| of the values seen, and it sends new values beyond
+    that the way of the missing ones.
 
     Attributes
     ----------
@@ -376,9 +405,9 @@ class XGBRegressor(_Booster, Regressor):
         if self.base_score is None:
             start = np.average(y, weights=weight)
         else:
-            start = check_number("base_score", self.base_score)
+            start = self.base_score
         self._boost(X, weight, np.array([start]),
-                    lambda margin: squared_slopes(margin, y), bin_edges)
+                    lambda margin: squared_slopes(margin, y[np.newaxis]), bin_edges)
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -398,8 +427,9 @@ class XGBClassifier(_Booster, Classifier):
     ----------
     base_score : float, optional
         Before the first round. For two classes the probability of the second, by
-        default its share in y; for more a margin for all classes, by default the
-        logarithm of each share less the mean of these logarithms.
+        default its share in y, kept between 1e-6 and 1 - 1e-6; for more a margin for
+        all classes, by default the logarithm of each share less the mean of these
+        logarithms.
     softmax_curvature : "library" or "derived"
         With more than two classes the h of class k: "derived" is p (1 - p), the second
         derivative by its margin; "library" twice that, as in the xgboost library (see
@@ -461,7 +491,7 @@ class XGBClassifier(_Booster, Classifier):
         X = as_single(X)
         share = np.bincount(codes, weight) / weight.sum()
         if K == 2:
-            y = codes.astype(np.float32)
+            y = codes.astype(np.float32)[np.newaxis]
             slopes: Slopes = lambda margin: logistic_slopes(margin, y)
         else:
             target = (codes == np.arange(K)[:, np.newaxis]).astype(np.float32)
@@ -476,12 +506,13 @@ class XGBClassifier(_Booster, Classifier):
                 "base_score", self.base_score, above=0, below=1
             )
             # rounded, and kept from 0 and 1, where the library does it
-            p = np.clip(np.array([first], dtype=np.float32), LEAST_SHARE, 1 - LEAST_SHARE)
+            p = np.array([first], dtype=np.float32)
+            p = np.clip(p, LEAST_SHARE, 1 - LEAST_SHARE)
             return -np.log(1 / p - 1)
         if self.base_score is None:
             logs = np.log(np.maximum(share, np.finfo(np.float32).tiny))
             return logs - logs.mean()
-        return np.full(len(share), check_number("base_score", self.base_score))
+        return np.full(len(share), self.base_score)
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the margins: (m,), positive for ``classes_[1]``, or (m, K)."""
@@ -519,12 +550,24 @@ def as_single(values: Floats, name: str = "X") -> Floats:
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
     if np.isinf(single).any():
-        raise ValueError(f"Input {name} contains a value too large for float32.")
+        raise ValueError(
+            f"Input {name} contains a value too large for float32: scale it to stay "
+            "below 3.4e38."
+        )
     return single.astype(np.float64)
 
 
+def check_range(sizes: Reals, limit: float) -> None:
+    """Raise ValueError unless all of ``sizes``, which are >= 0, are below ``limit``."""
+    if not (sizes < limit).all():  # nor is NaN
+        raise ValueError(
+            "The margins or the sums of slopes leave the range of float32: scale y, or "
+            "lower learning_rate, sample_weight or |base_score|."
+        )
+
+
 def _draw(rng: np.random.Generator, n: int, share: float) -> Ints:
-    """Return about ``share`` of 0 .. n - 1, at least one, ascending; all for 1."""
+    """Return floor(share n) of 0 .. n - 1, at least one, ascending; all for 1."""
     if share == 1:
         return np.arange(n)
     size = int(share * n + 1e-9)  # 0.29 * 100 is a little below 29

@@ -17,6 +17,7 @@ from mlbook.ensembles.xgboost import (
     XGBClassifier,
     XGBRegressor,
     _draw,
+    check_range,
     grow_exact,
     logistic_slopes,
     prune,
@@ -160,12 +161,56 @@ def test_near_ties_are_cut_as_in_the_library(method):
 def test_new_rows_with_missing_values_are_the_librarys(seen, method):
     X, score = features(seen)
     y = target("binary", score)
-    # every column shuffled: no value is outside of what was seen (where all that is
-    # present goes one way, the library's cut is at twice the largest value)
+    # every column shuffled: no value is outside of what was seen (see the next test)
     rng = np.random.default_rng(0)
     new = rng.permuted(np.vstack([features("missing")[0], X]), axis=0)
     theirs, edges = library_margin(X, y, "binary", method, new=new, rounds=30)
     ours = margin(fitted(X, y, "binary", method, edges, rounds=30), new)
+    assert_agree(ours, theirs)
+
+
+@pytest.mark.parametrize("method", ["exact", "hist"])
+def test_where_the_library_cuts_what_is_present_from_what_is_missing(method):
+    """Ours at infinity, the library's at max + |max|: they part beyond that only."""
+    X = np.array([[1.0, 2, 5, np.nan, np.nan]]).T
+    y = np.array([0.0, 0, 0, 1, 1])
+    new = np.array([[-100.0, 4, 9, np.nan, 11, 100]]).T
+    given = {"rounds": 1, "max_depth": 1, "min_child_weight": 0}
+    ours = margin(fitted(X, y, "regression", method, **given), new)
+    theirs, _ = library_margin(X, y, "regression", method, new=new, **given)
+    np.testing.assert_allclose(ours[:4], theirs[:4], rtol=1e-6)
+    assert (ours[4:] == ours[0]).all() and (theirs[4:] == theirs[3]).all()
+
+
+@pytest.mark.parametrize("method", ["exact", "hist"])
+@pytest.mark.parametrize("problem", ["regression", "binary"])
+def test_data_that_float32_rounds_are_cut_and_sorted_as_in_the_library(problem, method):
+    """Neighbours in float32 and decimals; new rows that only rounding moves."""
+    rng = np.random.default_rng(4)
+    X = rng.choice(np.arange(1, 60) / 10, size=(300, 3))
+    steps = rng.integers(0, 40, size=300) + rng.uniform(-0.4, 0.4, size=300)
+    X[:, 1] = 1 + steps * float(np.spacing(np.float32(1)))
+    X[:, 2] = rng.choice(rng.normal(size=100), size=300)
+    y = X[:, 0] + steps.round() / 8 + X[:, 2] + rng.normal(size=300)
+    y = y if problem == "regression" else (y > 5).astype(int)
+    given = {"rounds": 20, "base_score": 0.5}
+    model = fitted(X, y, problem, method, **given)
+    trees = [t.tree for (t,) in model.trees_]
+    assert {f for t in trees for f in t.feature[~t.is_leaf].tolist()} == {0, 1, 2}
+    new = [X]
+    for feature in range(3):
+        cuts = np.concatenate([t.threshold[t.feature == feature] for t in trees])
+        np.testing.assert_array_equal(cuts, cuts.astype(np.float32))
+        moved = X[: len(cuts)].copy()
+        # above the cut in float64, not in float32
+        moved[:, feature] = np.nextafter(cuts[: len(moved)], np.inf)
+        new.append(moved)
+    new = np.concatenate(new)
+    rounded = new.astype(np.float32).astype(float)
+    assert (new != rounded).any()
+    ours = margin(model, new)
+    np.testing.assert_array_equal(ours, margin(model, rounded))
+    theirs, _ = library_margin(X, y, problem, method, new=new, **given)
     assert_agree(ours, theirs)
 
 
@@ -442,6 +487,37 @@ def test_slopes_at_the_limits():
     assert sigmoid(np.float32([0.0]))[0] == 0.5 and p.dtype == np.float32
 
 
+def test_sigmoid_and_softmax_of_float64_and_of_whole_numbers():
+    m = np.array([-700.0, -200.0, 0.0, 30.0])
+    np.testing.assert_allclose(sigmoid(m), np.exp(-np.logaddexp(0, -m)), rtol=1e-13)
+    limits = [-1e4, -np.inf, np.inf]
+    np.testing.assert_allclose(sigmoid(limits), [0, 0, 1], atol=1e-300)
+    assert sigmoid(np.float32([-100.0])).dtype == np.float32
+    whole, y = np.array([0, 1, -200]), np.array([0, 1, 1])
+    np.testing.assert_allclose(sigmoid(whole), sigmoid(whole.astype(float)))
+    np.testing.assert_allclose(softmax([1, 2]), sigmoid(np.array([-1.0, 1.0])))
+    for slopes in (squared_slopes, logistic_slopes, softmax_slopes):
+        for found, right in zip(slopes(whole, y), slopes(whole * 1.0, y * 1.0),
+                                strict=True):
+            np.testing.assert_array_equal(found, right)
+            assert found.dtype == np.float64
+
+
+@pytest.mark.parametrize("slopes", [squared_slopes, logistic_slopes, softmax_slopes])
+def test_slopes_take_margins_and_targets_of_one_shape(slopes):
+    for shape in ((3, 1), (1, 3), (2,), ()):
+        with pytest.raises(ValueError, match=r"must have one shape, got \(3,\) and"):
+            slopes(np.zeros(3), np.zeros(shape))
+
+
+def test_probabilities_of_two_classes_reach_below_float32():
+    X = np.array([[0.0], [1.0]])
+    model = XGBClassifier(1, learning_rate=100.0, reg_lambda=0, min_child_weight=0)
+    p = model.fit(X, [0, 1]).predict_proba(X)
+    np.testing.assert_allclose(model.decision_function(X), [-200, 200])
+    np.testing.assert_allclose(p[[0, 1], [1, 0]], np.exp(-200.0), rtol=1e-12)
+
+
 def test_softmax_curvature_chooses_the_step():
     X, score = features("dense", n=200)
     y = target("three classes", score)
@@ -700,7 +776,11 @@ def test_the_start_of_a_rare_class_is_the_librarys(share):
         start, theirs.predict(library.DMatrix(X), output_margin=True), rtol=1e-6)
 
 
-@pytest.mark.parametrize("given", [{"learning_rate": 1e39}, {"reg_lambda": 1e39}])
+@pytest.mark.parametrize(
+    "given",
+    [{"learning_rate": 1e39}, {"reg_lambda": 1e39}, {"gamma": 1e39},
+     {"base_score": 1e39}, {"base_score": -1e39}],
+)
 def test_parameters_beyond_float32(given):
     with pytest.raises(ValueError, match="must be finite and .* <= 3.4"):
         XGBRegressor(5, **given).fit([[0.0], [1.0]], [0.0, 1.0])
@@ -709,8 +789,27 @@ def test_parameters_beyond_float32(given):
 def test_slopes_beyond_float32_are_refused():
     X, y = np.arange(8.0)[:, np.newaxis], np.arange(8.0)
     for method in ("exact", "hist"):
-        with pytest.raises(ValueError, match="leaves the range of float32"):
+        with pytest.raises(ValueError, match="sums of slopes leave the range"):
             XGBRegressor(5, tree_method=method).fit(X, 1e20 * y)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("method", ["exact", "hist"])
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_margins_beyond_float32_are_refused(rounds, method):
+    """After the last round, too, where no slopes are taken any more."""
+    X, y = np.arange(8.0)[:, np.newaxis], np.arange(8.0)
+    for model in (XGBRegressor(rounds), XGBClassifier(rounds)):
+        model.set_params(learning_rate=3e38, reg_lambda=0, tree_method=method)
+        with pytest.raises(ValueError, match="margins .* leave the range of float32"):
+            model.fit(X, 10 * y if isinstance(model, XGBRegressor) else y > 3)
+
+
+def test_check_range_refuses_what_is_not_a_number_too():
+    check_range(np.array([0.0, 1.0]), 2.0)
+    for size in (2.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match="leave the range of float32"):
+            check_range(np.array([0.0, size]), 2.0)
 
 
 def test_a_penalty_that_rounds_to_0_does_not_stop_growth():

@@ -1,0 +1,35 @@
+"""Measures of predictions that several chapters report."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlbook.validation import Floats
+
+
+def r_squared(y: Floats, prediction: Floats, weight: Floats) -> float:
+    """Return R^2 = 1 - (squared error) / (squared error of the mean of y).
+
+    All three have shape (n,); the weights are >= 0, one of them above 0. The result
+    lies in [-inf, 1]. A constant y has no variance to explain: then it is 1 for a
+    perfect prediction and 0 otherwise. Both squares are taken in the unit of the
+    largest deviation from the mean, since those of 1e-170 or 1e170 are 0 or infinite.
+    """
+    counted = weight > 0
+    y, prediction, weight = y[counted], prediction[counted], weight[counted]
+    if y.max() == y.min():
+        return float((y == prediction).all())
+    weight = _in_units_of_the_largest(weight, weight)
+    with np.errstate(over="ignore"):  # an error without bound has R^2 = -inf
+        prediction = _in_units_of_the_largest(prediction, y)
+        y = _in_units_of_the_largest(y, y)
+        deviation = y - np.average(y, weights=weight)
+        error = _in_units_of_the_largest(y - prediction, deviation)
+        deviation = _in_units_of_the_largest(deviation, deviation)
+        return float(1 - np.average(error**2, weights=weight)
+                     / np.average(deviation**2, weights=weight))
+
+
+def _in_units_of_the_largest(values: Floats, reference: Floats) -> Floats:
+    """Divide by the power of two next to the largest of ``reference``, exactly."""
+    return np.ldexp(values, -np.frexp(np.abs(reference).max())[1])
