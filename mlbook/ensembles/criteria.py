@@ -30,24 +30,24 @@ class Criterion(Protocol):
     def score(self, sums: Floats) -> NDArray[np.floating[Any]]:
         """Return the score of sums of shape (s, ...), of shape (...)."""
 
-    def allowed(
-        self, sums: Floats, node: Floats, count: Any
-    ) -> NDArray[np.bool_] | None:
-        """Return where ``sums``, shape (s, ...), are enough for a child; None: all.
-
-        ``node`` are the sums of the node that is cut, ``count`` is its number of rows.
-        """
+    def allowed(self, sums: Floats) -> NDArray[np.bool_] | None:
+        """Return where ``sums``, shape (s, ...), are enough for a child; None: all."""
 
 
 class Gini:
-    """Sums are the weights of the K classes. The impurity is 1 - sum_k p_k^2."""
+    """Sums are the weights of the K classes. The impurity is 1 - sum_k p_k^2.
+
+    Sums found as a difference may be negative by a rounding error; these count as 0, or
+    a part that holds next to nothing would have a score without bound.
+    """
 
     def score(self, sums: Floats) -> Floats:
+        sums = np.maximum(sums, 0.0)
         scores = np.einsum("k...,k...->...", sums, sums)
         scores /= _positive(sums.sum(axis=0))
         return scores
 
-    def allowed(self, sums: Floats, node: Floats, count: Any) -> None:
+    def allowed(self, sums: Floats) -> None:
         return None
 
     def impurity(self, sums: Floats) -> Floats:
@@ -62,7 +62,7 @@ class Entropy:
     def score(self, sums: Floats) -> Floats:
         return _x_log_x(sums).sum(axis=0) - _x_log_x(sums.sum(axis=0))
 
-    def allowed(self, sums: Floats, node: Floats, count: Any) -> None:
+    def allowed(self, sums: Floats) -> None:
         return None
 
     def impurity(self, sums: Floats) -> Floats:
@@ -77,7 +77,7 @@ class Misclassification:
     def score(self, sums: Floats) -> Floats:
         return sums.max(axis=0)
 
-    def allowed(self, sums: Floats, node: Floats, count: Any) -> None:
+    def allowed(self, sums: Floats) -> None:
         return None
 
     def impurity(self, sums: Floats) -> Floats:
@@ -96,7 +96,7 @@ class SquaredError:
         weight, target = sums
         return target * target / _positive(weight)
 
-    def allowed(self, sums: Floats, node: Floats, count: Any) -> None:
+    def allowed(self, sums: Floats) -> None:
         return None
 
 
@@ -125,7 +125,7 @@ class Newton:
         scores /= denominator
         return scores
 
-    def allowed(self, sums: Floats, node: Floats, count: Any) -> NDArray[np.bool_]:
+    def allowed(self, sums: Floats) -> NDArray[np.bool_]:
         return sums[1] >= self.min_child_weight
 
     def leaf_value(self, sums: Floats) -> Floats:

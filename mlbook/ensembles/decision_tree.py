@@ -28,18 +28,21 @@ from mlbook.ensembles.splits import (
     cut_between,
     sort_within,
 )
-from mlbook.ensembles.tree import Ints, Splits, Tree, grow
+from mlbook.ensembles.tree import Bools, Ints, Splits, Tree, grow
 from mlbook.validation import (
     Floats,
+    as_float,
     check_choice,
     check_integer,
     check_number,
     random_generator,
 )
 
-Bools = NDArray[np.bool_]
-
 CRITERIA = {"gini": Gini, "entropy": Entropy, "squared_error": SquaredError}
+
+# Sums of fractional weights round: what differs by less than this share is a tie. A
+# power of two, so that multiplying by it is exact.
+SLACK = 2.0**-36
 
 
 # ------------------------------------------------------------------ surrogate splits
@@ -51,7 +54,7 @@ class Surrogates:
 
     Attributes
     ----------
-    feature : ndarray of shape (m, S), -1 where there is none
+    feature : ndarray of shape (m, S), -1 where there is none; S is at most d - 1
     threshold : ndarray of shape (m, S)
     low_left : ndarray of shape (m, S) of bool, x <= threshold goes left; else right
     agreement : ndarray of shape (m, S), the share of the weight that has a value for
@@ -125,9 +128,10 @@ def find_surrogates(
             columns, f, nodes, sides, has_primary
         )
         agreement[f, splits.feature == f] = -np.inf
-    agreement[agreement <= majority] = -np.inf
+    agreement[agreement <= majority * (1 + SLACK)] = -np.inf
     # the first of equally good features comes first
-    best = np.argsort(-agreement, axis=0, kind="stable")[:max_surrogates]
+    in_steps = np.rint(agreement / (total * SLACK))
+    best = np.argsort(-in_steps, axis=0, kind="stable")[:max_surrogates]
     every = np.arange(m)
     found = Surrogates.none(m, max_surrogates)
     used = agreement[best, every].T > -np.inf
@@ -140,7 +144,7 @@ def find_surrogates(
     found.adjusted[:, :width] = np.where(
         used, (share - majority[:, np.newaxis]) / (total - majority)[:, np.newaxis], 0.0
     )
-    return found, by_side[0] >= by_side[1]
+    return found, by_side[0] >= by_side[1] * (1 - SLACK)
 
 
 def _best_surrogate(
@@ -169,7 +173,7 @@ def _best_surrogate(
     allowed = (key[after] != key) & (low[2] >= 2) & (high[2] >= 2)
     allowed[last] = False
     agreement = np.where(allowed, np.maximum(low_goes_left, low_goes_right), -np.inf)
-    best, position = best_in_segments(agreement, starts, counts)
+    best, position = best_in_segments(agreement, starts, counts, slack=SLACK)
     return (
         best,
         cut_between(values[position], values[after[position]]),
@@ -298,7 +302,15 @@ def weakest_links(tree: Tree, risk: Floats) -> tuple[Floats, Floats, Ints]:
     alphas : ndarray of shape (k,), ascending; rise of the risk for each leaf less
     risks : ndarray of shape (k,), the risk of the whole tree after each pruning
     nodes : ndarray of shape (k,), the node that became a leaf
+
+    Raises ValueError unless ``risk`` is finite and of that shape.
     """
+    risk = as_float(risk, "risk")
+    if risk.shape != (tree.node_count,):
+        raise ValueError(
+            f"risk must have one entry for each node, shape {(tree.node_count,)}, got "
+            f"{risk.shape}."
+        )
     branch, leaves = _leaf_totals(tree, risk)
     link = np.full(tree.node_count, np.inf)
     inner = ~tree.is_leaf
@@ -406,23 +418,39 @@ class _DecisionTree(Estimator):
         """Return the weight of the training rows in each node."""
         raise NotImplementedError
 
-    def _node_impurities(self, tree: Tree, leaf: Ints, stats: Floats) -> Floats:
+    def _node_impurities(
+        self, tree: Tree, leaf: Ints, target: NDArray[Any], weight: Floats
+    ) -> Floats:
         """Return the impurity of the training rows in each node."""
         raise NotImplementedError
 
     def _learn(
         self, X: Floats, stats: Floats, target: NDArray[Any], weight: Floats
-    ) -> None:
-        """Grow ``tree_`` and prune it; ``impurity_`` goes with it."""
+    ) -> Ints:
+        """Grow ``tree_`` and prune it, with ``impurity_``; return each row's leaf."""
         tree, leaf = self._grow(X, stats, target, weight)
-        impurity = self._node_impurities(tree, leaf, stats)
+        impurity = self._node_impurities(tree, leaf, target, weight)
         if self.ccp_alpha > 0:
             alphas, _, nodes = weakest_links(tree, self._risk(tree, impurity))
             into_leaf = np.zeros(tree.node_count, dtype=bool)
-            into_leaf[nodes[alphas <= self.ccp_alpha]] = True
+            into_leaf[nodes[alphas * (1 - SLACK) <= self.ccp_alpha]] = True
             tree, where = tree.collapse(into_leaf)
-            impurity = impurity[_kept(where)]
+            impurity, leaf = impurity[_kept(where)], where[leaf]
         self.tree_, self.impurity_ = tree, impurity
+        return leaf
+
+    def _in_units_of(self, exponent: int) -> None:
+        """Give sums and gains the power of two back that was taken out of the weights."""
+        tree = self.tree_
+        with np.errstate(over="ignore"):
+            tree.sums = np.ldexp(tree.sums, exponent)
+            tree.gain = np.ldexp(tree.gain, exponent)
+            whole = self._node_weights(tree)[0]
+        if not all(np.isfinite(part).all() for part in (tree.sums, tree.gain, whole)):
+            raise ValueError(
+                "sample_weight is too large: sums of it overflow. Divide the weights by "
+                "their largest."
+            )
 
     def _grow(
         self, X: Floats, stats: Floats, target: NDArray[Any], weight: Floats
@@ -438,24 +466,25 @@ class _DecisionTree(Estimator):
             "target": target,
         }
         if np.isnan(X).any():
-            options |= {"weight": weight, "max_surrogates": self.max_surrogates}
+            width = min(self.max_surrogates, d - 1)  # the other features
+            options |= {"weight": weight, "max_surrogates": width}
         find = SurrogateSplits if np.isnan(X).any() else ExactSplits
         finder = find(
             Columns(X, categorical=check_categories(X, self.categorical_features)),
             stats, CRITERIA[self.criterion](), **options,
         )
         # an impure node is split even where that gains nothing yet, as in XOR
-        least = self.min_impurity_decrease * weight.sum()
+        least = float(self.min_impurity_decrease) * float(weight.sum())
         tree, leaf = grow(
             finder, self.max_depth, self.max_leaf_nodes,
-            least * (1 - 1e-12) if least > 0 else -np.inf,
+            least * (1 - SLACK) if least > 0 else -np.inf,
         )
         if isinstance(finder, SurrogateSplits):
             return SurrogateTree.from_record(tree, finder), leaf
         # nothing was missing: if something is later, it goes to the heavier child
         weights, inner = self._node_weights(tree), ~tree.is_leaf
         tree.missing_left[inner] = (
-            weights[tree.left[inner]] >= weights[tree.right[inner]]
+            weights[tree.left[inner]] >= weights[tree.right[inner]] * (1 - SLACK)
         )
         return tree, leaf
 
@@ -490,14 +519,16 @@ class _DecisionTree(Estimator):
             tree.feature[inner], np.maximum(fall, 0.0), self.n_features_in_
         )
         total = importances.sum()
-        return importances / total if total > 0 else importances
+        return importances / total if total > 0 else np.zeros(self.n_features_in_)
 
     def cost_complexity_pruning_path(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> PruningPath:
         """Return from which ``ccp_alpha`` on which subtree goes, and what it costs.
 
-        The estimator itself is not fitted. Raises what ``fit`` raises.
+        The estimator itself is not fitted. Raises what ``fit`` raises. A Generator as
+        ``random_state`` moves on here, so that with ``max_features`` a later ``fit``
+        grows another tree; an int seeds both alike.
         """
         full = type(self)(**{**self.get_params(deep=False), "ccp_alpha": 0.0})
         full.fit(X, y, sample_weight)
@@ -522,14 +553,15 @@ class DecisionTreeClassifier(Classifier, _DecisionTree):
     max_leaf_nodes : int >= 2, optional; the split of largest gain comes first
     min_impurity_decrease : float >= 0, a split must lower the impurity of the training
         rows by that much
-    categorical_features : sequence of int, optional; columns that hold codes 0, 1, ...
-        A category that did not occur goes right
+    categorical_features : sequence of int, optional; columns that hold codes 0, 1, ...,
+        at most 4096. A category that did not occur goes right
     random_state : None, int or Generator, for ``max_features``
     ccp_alpha : float >= 0, the price of a leaf in units of impurity; subtrees that do
         not pay it are pruned
     max_surrogates : int >= 0, numeric splits kept for rows that lack the value a node
         asks for; looked for where X has missing values in ``fit``. A row that has none
-        of their values goes to the heavier child
+        of their values goes to the heavier child. The rule that two rows lie on either
+        side of a surrogate counts rows, whatever they weigh
 
     Attributes
     ----------
@@ -564,7 +596,9 @@ class DecisionTreeClassifier(Classifier, _DecisionTree):
     def _node_weights(self, tree: Tree) -> Floats:
         return tree.sums.sum(axis=0)
 
-    def _node_impurities(self, tree: Tree, leaf: Ints, stats: Floats) -> Floats:
+    def _node_impurities(
+        self, tree: Tree, leaf: Ints, target: NDArray[Any], weight: Floats
+    ) -> Floats:
         return CRITERIA[self.criterion]().impurity(tree.sums)
 
     def fit(
@@ -572,13 +606,17 @@ class DecisionTreeClassifier(Classifier, _DecisionTree):
     ) -> DecisionTreeClassifier:
         """Fit to X of shape (n, d), NaN where missing, and labels y of shape (n,).
 
-        Raises ValueError or TypeError for bad parameters and bad data.
+        A whole weight k stands for k equal rows, except where rows are counted:
+        ``min_samples_split``, ``min_samples_leaf`` and the choice of surrogates. Raises
+        ValueError or TypeError for bad parameters and bad data.
         """
         self._check_parameters()
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        weight, exponent = without_scale(weight)
         stats = np.zeros((len(self.classes_), len(y)))
         stats[y, np.arange(len(y))] = weight
         self._learn(X, stats, y, weight)
+        self._in_units_of(exponent)
         return self
 
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -590,7 +628,7 @@ class DecisionTreeClassifier(Classifier, _DecisionTree):
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of the largest share, the first of equals, shape (m,)."""
         share = self.predict_proba(X)
-        return self.classes_[share.argmax(axis=1)]
+        return self.classes_[largest_class(share.T)]
 
 
 class DecisionTreeRegressor(Regressor, _DecisionTree):
@@ -598,7 +636,8 @@ class DecisionTreeRegressor(Regressor, _DecisionTree):
 
     Parameters as those of ``DecisionTreeClassifier``; the only criterion is
     "squared_error", and ``min_impurity_decrease`` and ``ccp_alpha`` are in squared units
-    of y.
+    of y. The range of y must have a square that float64 can hold: 0, or from about
+    1e-150 to 1e150.
 
     Attributes
     ----------
@@ -633,10 +672,11 @@ class DecisionTreeRegressor(Regressor, _DecisionTree):
     def _node_weights(self, tree: Tree) -> Floats:
         return tree.sums[0]
 
-    def _node_impurities(self, tree: Tree, leaf: Ints, stats: Floats) -> Floats:
-        weights, mean = tree.sums[0], tree.sums[1] / tree.sums[0]
-        weight, weighted_target = stats
-        deviation = weighted_target / weight - mean[leaf]
+    def _node_impurities(
+        self, tree: Tree, leaf: Ints, target: NDArray[Any], weight: Floats
+    ) -> Floats:
+        weights, mean = tree.sums[0], node_means(tree, leaf, target, weight)
+        deviation = target - mean[leaf]
         squares = np.bincount(leaf, weight * deviation * deviation, tree.node_count)
         for nodes in _inner_levels(tree):  # sums of squares, so nothing cancels
             left, right = tree.left[nodes], tree.right[nodes]
@@ -650,14 +690,20 @@ class DecisionTreeRegressor(Regressor, _DecisionTree):
     ) -> DecisionTreeRegressor:
         """Fit to X of shape (n, d), NaN where missing, and y of shape (n,).
 
-        Raises ValueError or TypeError for bad parameters and bad data.
+        A whole weight k stands for k equal rows, except where rows are counted:
+        ``min_samples_split``, ``min_samples_leaf`` and the choice of surrogates. Raises
+        ValueError or TypeError for bad parameters and bad data.
         """
         self._check_parameters()
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
-        centre = np.average(y, weights=weight)
-        centred = y - centre  # the score squares sums: an offset would cost digits
-        self._learn(X, np.stack([weight, weight * centred]), y, weight)
-        self.value_ = centre + self.tree_.sums[1] / self.tree_.sums[0]
+        check_range_of_target(y)
+        weight, exponent = without_scale(weight)
+        above = y - y.min()
+        # the score squares sums: an offset would cost digits
+        centred = above - np.average(above, weights=weight)
+        leaf = self._learn(X, np.stack([weight, weight * centred]), y, weight)
+        self.value_ = node_means(self.tree_, leaf, y, weight)
+        self._in_units_of(exponent)
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -666,16 +712,70 @@ class DecisionTreeRegressor(Regressor, _DecisionTree):
         return self.value_[leaf]
 
 
+def largest_class(sums: Floats) -> Ints:
+    """Return the position of the largest of sums, shape (K, ...), the first of equals."""
+    return (sums >= sums.max(axis=0) * (1 - SLACK)).argmax(axis=0)
+
+
+def node_means(tree: Tree, leaf: Ints, y: Floats, weight: Floats) -> Floats:
+    """Return the weighted mean of y in each node, shape (nodes,), in units of y.
+
+    ``leaf``, shape (n,), is the leaf of each row. Differences are averaged, so that
+    nothing far away costs a leaf its digits and equal rows give their value exactly.
+    """
+    weights = tree.sums[0]
+    mean = np.zeros(tree.node_count)
+    mean[leaf] = y  # that of one row, to which the mean difference is added
+    mean += np.bincount(leaf, weight * (y - mean[leaf]), tree.node_count) / weights
+    for nodes in _inner_levels(tree):
+        left, right = tree.left[nodes], tree.right[nodes]
+        share = weights[right] / weights[nodes]
+        mean[nodes] = mean[left] + share * (mean[right] - mean[left])
+    return mean
+
+
 def between_sum_of_squares(
     weight_left: Any, mean_left: Any, weight_right: Any, mean_right: Any
 ) -> Any:
     """Return by how much the sum of squares of a node exceeds that of its two parts.
 
     That is w_L w_R / (w_L + w_R) times the squared difference of the parts' means, in
-    squared units of the target; numbers or arrays of one shape.
+    squared units of the target; numbers or arrays of one shape, weights above 0.
     """
-    shared = weight_left * weight_right / (weight_left + weight_right)
-    return shared * (mean_left - mean_right) ** 2
+    weight_left, weight_right = np.asarray(weight_left), np.asarray(weight_right)
+    if not ((weight_left > 0) & (weight_right > 0)).all():
+        raise ValueError("The weight of either part must be > 0.")
+    shared = weight_left * (weight_right / (weight_left + weight_right))
+    return shared * np.subtract(mean_left, mean_right) ** 2
+
+
+def without_scale(weight: Floats) -> tuple[Floats, int]:
+    """Return weights of which the largest is from 1/2 to 1, and the exponent k.
+
+    The weights that were given are 2**k times these, exactly: growing a tree squares
+    sums of weights, and the squares of very large or very small ones leave float64.
+    Raises ValueError for a range so wide that no scale helps.
+    """
+    exponent = int(np.frexp(weight.max())[1])
+    scaled = np.ldexp(weight, -exponent)
+    if scaled.min() < 1e-150:
+        raise ValueError(
+            "sample_weight spans a factor of more than 1e150. Give the rows of the "
+            "smallest weights the weight 0."
+        )
+    return scaled, exponent
+
+
+def check_range_of_target(y: Floats) -> None:
+    """Raise ValueError unless squares of sums of y's differences are in float64."""
+    with np.errstate(over="ignore"):
+        spread = y.max() - y.min()
+        largest = (len(y) * spread) ** 2
+    if 0 < spread < 1e-150 or not np.isfinite(largest):
+        raise ValueError(
+            "y must be scaled: squares of its differences leave the range of float64. "
+            f"Divide y by its largest size, {np.abs(y).max():.3g}."
+        )
 
 
 def count_features(max_features: int | float | str | None, d: int) -> int:
@@ -696,7 +796,15 @@ def check_categories(
     """Return which columns are categorical, after checking that they hold codes."""
     d = X.shape[1]
     categorical = np.zeros(d, dtype=bool)
-    for f in () if categorical_features is None else categorical_features:
+    columns = [] if categorical_features is None else categorical_features
+    if isinstance(columns, str) or np.ndim(columns) != 1 or (
+        np.asarray(columns).dtype == bool
+    ):
+        raise TypeError(
+            "categorical_features must be a sequence of column numbers, for instance "
+            f"np.flatnonzero(mask), got {categorical_features!r}."
+        )
+    for f in columns:
         check_integer("categorical_features", f, low=0, high=d - 1)
         codes = X[:, f][~np.isnan(X[:, f])]
         if (codes < 0).any() or (codes != np.floor(codes)).any() or (codes > 4096).any():
@@ -714,30 +822,56 @@ def condition(
     model: DecisionTreeClassifier | DecisionTreeRegressor, node: int,
     feature_names: Sequence[str] | None = None, decimals: int = 2,
 ) -> tuple[str, str]:
-    """Return what a row must satisfy to go left at an inner node, and to go right."""
+    """Return what a row must satisfy to go left at an inner node, and to go right.
+
+    Raises ValueError for a leaf, for a node that does not exist and for a wrong number
+    of ``feature_names``, TypeError for names that are no sequence, NotFittedError
+    before ``fit``; ``decimals`` are the digits behind the point, at most 100.
+    """
+    _check_node(model, node, decimals)
     tree = model.tree_
     f = tree.feature[node]
+    if f < 0:
+        raise ValueError(f"Node {node} is a leaf: it asks nothing.")
     name = _feature_names(model, feature_names)[f]
     if tree.categorical[f]:
         codes = ", ".join(map(str, np.flatnonzero(tree.subset[node])))
         return f"{name} in {{{codes}}}", f"{name} not in {{{codes}}}"
-    threshold = f"{tree.threshold[node]:.{decimals}f}"
+    threshold = _fixed(tree.threshold[node], decimals)
     return f"{name} <= {threshold}", f"{name} >  {threshold}"
 
 
 def prediction_text(
     model: DecisionTreeClassifier | DecisionTreeRegressor, node: int, decimals: int = 2
 ) -> str:
-    """Return what a node predicts, as text."""
+    """Return what a node, inner or leaf, predicts, as text.
+
+    Raises ValueError for a node that does not exist, NotFittedError before ``fit``.
+    """
+    _check_node(model, node, decimals)
     if isinstance(model, DecisionTreeRegressor):
-        return f"{model.value_[node]:.{decimals}f}"
-    return str(model.classes_[model.tree_.sums[:, node].argmax()])
+        return _fixed(model.value_[node], decimals)
+    return str(model.classes_[largest_class(model.tree_.sums[:, node])])
+
+
+def _check_node(model: Any, node: int, decimals: int) -> None:
+    model._check_is_fitted()
+    check_integer("node", node, low=0, high=model.tree_.node_count - 1)
+    check_integer("decimals", decimals, low=0, high=100)
+
+
+def _fixed(value: float, decimals: int) -> str:
+    """Write a number with ``decimals`` digits behind the point, without -0.00."""
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
 
 
 def _feature_names(model: Any, names: Sequence[str] | None) -> Sequence[str]:
     d = model.n_features_in_
     if names is None:
         names = getattr(model, "feature_names_in_", [f"feature_{f}" for f in range(d)])
+    if isinstance(names, str) or np.ndim(names) != 1:
+        raise TypeError(f"feature_names must be a sequence of names, got {names!r}.")
     if len(names) != d:
         raise ValueError(f"feature_names must contain {d} elements, got {len(names)}.")
     return names
@@ -753,13 +887,14 @@ def export_text(
     ----------
     model : DecisionTreeClassifier or DecisionTreeRegressor
     feature_names : sequence of d strings, optional
-    decimals : int >= 0, digits behind the point
+    decimals : int from 0 to 100, digits behind the point
 
     Raises ValueError for a wrong number of names, NotFittedError before ``fit``. The
-    format is that of scikit-learn's function of this name.
+    format is that of scikit-learn's function of this name, except that -0.00 is 0.00.
     """
     model._check_is_fitted()
-    check_integer("decimals", decimals, low=0)
+    check_integer("decimals", decimals, low=0, high=100)
+    feature_names = _feature_names(model, feature_names)
     lines: list[str] = []
     waiting: list[tuple[int, int, str]] = [(0, 0, "")]
     while waiting:

@@ -76,10 +76,11 @@ class BinnedColumns:
     """
 
     def __init__(self, X: Floats, edges: Sequence[Floats]) -> None:
-        if len(edges) != X.shape[1]:
+        got = len(edges) if hasattr(edges, "__len__") else repr(edges)
+        if got != X.shape[1]:
             raise ValueError(
                 f"edges must hold one array for each of the {X.shape[1]} features, got "
-                f"{len(edges)}."
+                f"{got}."
             )
         self.edges = [as_float(cuts, "edges", allow_nan=False) for cuts in edges]
         for f, cuts in enumerate(self.edges):
@@ -231,9 +232,9 @@ class HistogramSplits:
         rest = total - side
         gain = self.criterion.score(side) + self.criterion.score(rest)
         for part in (side, rest):
-            allowed = self.criterion.allowed(part, total, counts)
+            allowed = self.criterion.allowed(part)
             if allowed is not None:
-                gain[~allowed] = -np.inf
+                np.copyto(gain, -np.inf, where=~allowed)
         return gain
 
     def children(

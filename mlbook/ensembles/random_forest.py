@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,13 +45,17 @@ from mlbook.validation import (
 )
 
 SUMS_AT_ONCE = 50_000  # of all trees that grow together: their arrays stay in the cache
-ROWS_OF_A_BLOCK = 5_000  # of new data that go through the trees together
+PLACES_AT_ONCE = 500_000  # new rows times the trees that they go through together
 FEATURES_IN_A_PROJECTION = 3  # Breiman's L
+SMALLEST = 1e-70  # what is squared must not be all below it, nor beyond its inverse
 
 
 @dataclass(frozen=True)
 class ForestTree:
     """One tree of a forest; trees that grew together share their arrays.
+
+    It asks for the columns that it was grown on: after ``n_projections`` those that
+    ``with_projections`` of the forest returns.
 
     Attributes
     ----------
@@ -72,8 +77,16 @@ class ForestTree:
 def tree_predictions(
     trees: Sequence[ForestTree], X: Floats, rows: Sequence[Ints] | None = None
 ) -> Iterator[Floats]:
-    """Yield what each tree says about its rows of X (None: all), shape (rows, K)."""
-    X = np.ascontiguousarray(X)
+    """Yield what each tree says about its rows of X (None: all), shape (rows, K).
+
+    Raises ValueError if X is not finite or has other columns than the trees grew on.
+    """
+    X = np.ascontiguousarray(as_float(X))
+    for n_columns in {len(member.tree.categorical) for member in trees}:
+        if X.ndim != 2 or X.shape[1] != n_columns:
+            raise ValueError(
+                f"The trees ask for {n_columns} columns (features, and combinations "
+                f"if any: see with_projections), got X of shape {X.shape}.")
     if rows is None:
         rows = [np.arange(len(X))] * len(trees)
     pairs = zip(trees, rows, strict=True)
@@ -131,8 +144,8 @@ def out_of_bag_average(
 
     Parameters
     ----------
-    predictions : B arrays of shape (rows, K), one for each tree
-    rows : B arrays of row numbers, those that tree b did not see
+    predictions : B >= 1 arrays of shape (rows, K), one for each tree
+    rows : B arrays of row numbers below n, those that tree b did not see, each once
     n : number of rows
 
     Returns
@@ -140,16 +153,32 @@ def out_of_bag_average(
     mean : ndarray of shape (n, K); NaN for a row that every tree saw
     count : ndarray of shape (n,), how many trees did not see the row
     """
-    total: Any = 0.0
+    total: Any = None
     count = np.zeros(n, dtype=np.intp)
     for values, outside in zip(predictions, rows, strict=True):
-        values = np.asarray(values, dtype=float)
-        if np.ndim(total) == 0:
+        values = _one_for_each_row(values, outside, n)
+        if not count.any():  # no tree has said anything yet
             total = np.zeros((n, values.shape[1]))
+        if len(values) and values.shape[1] != total.shape[1]:
+            raise ValueError("All trees must say equally many numbers of a row.")
         total[outside] += values
         count[outside] += 1
+    if total is None:
+        raise ValueError("There must be at least one tree.")
     nobody = (count == 0)[:, np.newaxis]
     return np.where(nobody, np.nan, total / np.maximum(count, 1)[:, np.newaxis]), count
+
+
+def _one_for_each_row(values: ArrayLike, rows: Ints, n: int) -> Floats:
+    """Return values, shape (rows, K), if they belong to different rows below n."""
+    values, rows = np.asarray(values, dtype=float), np.asarray(rows)
+    if values.ndim != 2 or rows.shape != (len(values),):
+        raise ValueError(
+            "What a tree says must have the shape (rows, K), K numbers for each of its "
+            f"rows, got {values.shape} for row numbers of shape {rows.shape}.")
+    if len(rows) and (rows.min() < 0 or rows.max() >= n or np.bincount(rows).max() > 1):
+        raise ValueError(f"A tree's row numbers must be different and in 0..{n - 1}.")
+    return values
 
 
 def permutation_increases(
@@ -167,7 +196,13 @@ def permutation_increases(
     Returns
     -------
     ndarray of shape (d, len(orders))
+
+    Raises
+    ------
+    ValueError
+        If one of the orders is not a permutation of the rows.
     """
+    _check_orders(orders, len(X))
     before = loss(X)
     increases = np.empty((X.shape[1], len(orders)))
     for feature in range(X.shape[1]):
@@ -176,6 +211,12 @@ def permutation_increases(
             shuffled[:, feature] = X[order, feature]
             increases[feature, k] = loss(shuffled) - before
     return increases
+
+
+def _check_orders(orders: Sequence[Ints], n: int) -> None:
+    for order in orders:
+        if not np.array_equal(np.sort(order), np.arange(n)):
+            raise ValueError(f"Each order must hold each of 0..{n - 1} once.")
 
 
 def shared_and_own_variance(predictions: ArrayLike) -> tuple[Floats, Floats]:
@@ -201,12 +242,32 @@ def shared_and_own_variance(predictions: ArrayLike) -> tuple[Floats, Floats]:
             "predictions must have the shape (training sets, trees, points) with at "
             f"least two of the first two, got {predictions.shape}."
         )
+    check_size("predictions", predictions)
     own = predictions.var(axis=1, ddof=1).mean(axis=0)
     forests = predictions.mean(axis=1)
     return forests.var(axis=0, ddof=1) - own / predictions.shape[1], own
 
 
 # Growing
+
+
+def check_size(name: str, values: Floats) -> None:
+    """Raise ValueError if squares of the values would overflow or be lost."""
+    largest = np.abs(values).max(initial=0.0)
+    if largest and not SMALLEST <= largest <= 1 / SMALLEST:
+        raise ValueError(
+            f"The largest |{name}| must be 0 or between {SMALLEST:g} and "
+            f"{1 / SMALLEST:g}, as squares are summed, got {largest:g}. Multiply {name} "
+            "by a power of ten.")
+
+
+def power_of_two(values: Floats) -> Floats:
+    """Return for each column (or one vector) a power of two near its largest |value|.
+
+    To divide by it rounds nothing above 1e-308, and leaves values below 2 in size.
+    """
+    _, exponent = np.frexp(np.abs(values).max(axis=0))
+    return np.ldexp(1.0, np.maximum(exponent - 1, -1022))
 
 
 def bootstrap_counts(seed: int, n: int, chance: Floats | None = None) -> Ints:
@@ -243,7 +304,15 @@ def grow_trees(
     n_classes : int; None for a regression
     max_depth : int, optional
     options : of ``ExactSplits``
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative, or a row of ``weights`` is all 0, or a target is no
+        class below ``n_classes``, or weights or numbers are too large or small to be
+        squared.
     """
+    target, weights = _check_growth(columns, target, weights, n_classes)
     tree_number, row = np.nonzero(weights)
     weight = weights[tree_number, row].astype(float)
     centre = 0.0
@@ -264,6 +333,27 @@ def grow_trees(
     else:
         value = (tree.sums / tree.sums.sum(axis=0)).T
     return [ForestTree(tree, root, value) for root in range(len(weights))]
+
+
+def _check_growth(
+    columns: Columns, target: NDArray[Any], weights: Floats, n_classes: int | None
+) -> tuple[NDArray[Any], Floats]:
+    n = columns.rank.shape[1]
+    target, weights = np.asarray(target), as_float(weights, "weights")
+    if target.shape != (n,) or weights.ndim != 2 or weights.shape[1] != n:
+        raise ValueError(
+            f"X has {n} rows: target must have the shape ({n},) and weights (trees, {n}),"
+            f" got {target.shape} and {weights.shape}.")
+    if (weights < 0).any() or not weights.any(axis=1).all():
+        raise ValueError("No weight may be negative, and every tree needs a row of "
+                         "positive weight.")
+    check_size("weights", weights)
+    if n_classes is None:
+        target = as_float(target, "target")
+        check_size("target", target)
+    elif target.dtype.kind not in "iu" or target.min() < 0 or target.max() >= n_classes:
+        raise ValueError(f"target must hold whole numbers from 0 to {n_classes - 1}.")
+    return target, weights
 
 
 def impurity_shares(trees: Sequence[ForestTree], n_columns: int) -> Floats:
@@ -310,6 +400,7 @@ class _Forest(Estimator):
     random_state: Any
     _criteria: dict[str, type]
     _n_classes: int | None
+    _range: tuple[float, float]  # of the means: rounding must not carry them out of it
 
     def _fit(self, X: Floats, target: NDArray[Any], weight: Floats) -> None:
         n, d = X.shape
@@ -323,6 +414,7 @@ class _Forest(Estimator):
         for name in ("oob_score_", "oob_count_", "oob_decision_function_",
                      "oob_prediction_"):
             vars(self).pop(name, None)
+        weight = weight / power_of_two(weight)  # a common factor changes nothing
         rng = random_generator(self.random_state)
         self.projections_ = self._draw_projections(X, rng)
         options = self._growth_options(d + len(self.projections_))
@@ -362,13 +454,26 @@ class _Forest(Estimator):
         n_projections = check_integer("n_projections", self.n_projections, low=0)
         d = X.shape[1]
         coefficients = np.zeros((n_projections, d))
-        spread = X.std(axis=0) if n_projections else np.ones(d)
-        # of a constant column rounding may leave a spread above 0
-        spread[X.max(axis=0) == X.min(axis=0)] = 1.0
+        spread = spreads(X) if n_projections else np.ones(d)
+        for f in np.flatnonzero(spread):
+            if not 1e-300 <= spread[f] <= 1e300:
+                raise ValueError(
+                    "n_projections divides by standard deviations, which must be 0 or "
+                    f"between 1e-300 and 1e300, got {spread[f]:g} in column {f}. "
+                    "Multiply the column by a power of ten.")
+        # the rounding of a nearly constant column would drown the others
+        spread[spread <= 1e-12 * np.abs(X).max(axis=0)] = np.inf
         for row in coefficients:
             chosen = rng.choice(d, min(FEATURES_IN_A_PROJECTION, d), replace=False)
             row[chosen] = rng.uniform(-1, 1, size=len(chosen)) / spread[chosen]
         return coefficients
+
+    def with_projections(self, X: ArrayLike) -> Floats:
+        """Return X with the forest's linear combinations as further columns.
+
+        These are the columns that ``trees_`` ask for, shape (n, d + n_projections).
+        """
+        return self._with_projections(self._check_new_data(X))
 
     def _with_projections(self, X: Floats) -> Floats:
         if not len(self.projections_):
@@ -389,7 +494,7 @@ class _Forest(Estimator):
         d = X.shape[1]
         shares = impurity_shares(self.trees_, d + len(self.projections_))
         if len(self.projections_):
-            part = np.abs(self.projections_) * X.std(axis=0)
+            part = np.abs(self.projections_) * spreads(X)
             part /= np.maximum(part.sum(axis=1, keepdims=True), np.finfo(float).tiny)
             shares = shares[:, :d] + shares[:, d:] @ part
         mean = shares[shares.any(axis=1)].sum(axis=0)
@@ -400,10 +505,11 @@ class _Forest(Estimator):
     def _average(self, X: Floats) -> Floats:
         """Return the mean of all trees, shape (n, K)."""
         X = self._with_projections(X)
-        blocks = range(0, len(X), ROWS_OF_A_BLOCK)
-        parts = (X[first : first + ROWS_OF_A_BLOCK] for first in blocks)
+        together = Counter(id(member.tree) for member in self.trees_)
+        size = PLACES_AT_ONCE // max(together.values()) + 1
+        parts = (X[first : first + size] for first in range(0, len(X), size))
         total = [sum(tree_predictions(self.trees_, part)) for part in parts]
-        return np.concatenate(total) / len(self.trees_)
+        return np.clip(np.concatenate(total) / len(self.trees_), *self._range)
 
     def _counts(self, b: int) -> Ints:
         return bootstrap_counts(self._seeds[b], self._n_rows, self._chance)
@@ -421,21 +527,22 @@ class _Forest(Estimator):
         ``rows`` are the rows of the training data that tree b did not see.
         """
         predictions = tree_predictions(self.trees_, self._with_projections(X), rows)
-        return out_of_bag_average(predictions, rows, len(X))
+        mean, count = out_of_bag_average(predictions, rows, len(X))
+        return np.clip(mean, *self._range), count
 
     def _score_out_of_bag(self, X: Floats, target: NDArray[Any], weight: Floats) -> None:
         prediction, self.oob_count_ = self._out_of_bag(X, self.out_of_bag_rows())
-        seen = self.oob_count_ == 0
-        if seen.any():
+        never_out = self.oob_count_ == 0
+        if never_out.any():
             warn(
-                f"{seen.sum()} of {len(seen)} rows were drawn by every tree: their "
-                "out-of-bag predictions are NaN and left out of oob_score_. Use more "
-                "trees.")
+                f"{never_out.sum()} of {len(never_out)} rows were drawn by every tree: "
+                "their out-of-bag predictions are NaN and left out of oob_score_. Use "
+                "more trees.")
         self._store_out_of_bag(prediction)
         self.oob_score_ = math.nan
-        if not seen.all():
+        if not never_out.all():
             self.oob_score_ = self._oob_score(
-                prediction[~seen], target[~seen], weight[~seen])
+                prediction[~never_out], target[~never_out], weight[~never_out])
 
     def _oob_loss(self, target: NDArray[Any], weight: Floats) -> Callable[..., float]:
         """Return the mean out-of-bag loss as a function of the data matrix.
@@ -493,6 +600,7 @@ class _Forest(Estimator):
             raise ValueError("Found input variables with inconsistent numbers of "
                              f"samples: [{len(X)}, {len(y)}]")
         X, y, weight = positive_rows(weight, X, y, weight)
+        weight = weight / power_of_two(weight)
         target = self._encode(y)
         if fingerprint(X, target, weight) != self._training_set:
             raise ValueError("These are not the training data: which rows are out of "
@@ -535,14 +643,17 @@ class RandomForestClassifier(_Forest, Classifier):
     oob_score : bool, whether ``fit`` predicts every row by the trees that did not see it
     n_projections : int, random linear combinations that are added to the columns: each
         of three features (all, where there are fewer), divided by their standard
-        deviations, with coefficients uniform in [-1, 1]. They are drawn once for the
-        whole forest, where Breiman's Forest-RC draws new ones at every node
+        deviations, with coefficients uniform in [-1, 1], and 0 for a feature
+        that is constant but for rounding (deviation below 1e-12 of its size).
+        They are drawn once for the whole forest, where Breiman's Forest-RC draws new
+        ones at every node
     random_state : int, Generator or None
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-    trees_ : list of B ForestTree
+    trees_ : list of B ForestTree; with ``n_projections`` they ask for the columns of
+        ``with_projections(X)``
     feature_importances_ : ndarray of shape (d,), shares of the impurity decrease on the
         training data
     oob_decision_function_ : ndarray of shape (n, K), NaN where every tree saw the row;
@@ -553,6 +664,7 @@ class RandomForestClassifier(_Forest, Classifier):
     """
 
     _criteria = {"gini": Gini, "entropy": Entropy}
+    _range = (0.0, 1.0)
 
     def __init__(
         self,
@@ -652,8 +764,15 @@ class RandomForestRegressor(_Forest, Regressor):
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> RandomForestRegressor:
-        """Grow the trees on X (n, d) and numbers y (n,); return self."""
-        self._fit(*self._check_fit_data_and_target(X, y, sample_weight))
+        """Grow the trees on X (n, d) and numbers y (n,); return self.
+
+        Raises ValueError if squares of y would overflow or be lost: the largest |y|
+        must be 0 or between 1e-70 and 1e70.
+        """
+        X, target, weight = self._check_fit_data_and_target(X, y, sample_weight)
+        check_size("y", target)
+        self._range = (target.min(), target.max())
+        self._fit(X, target, weight)
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -670,10 +789,10 @@ class RandomForestRegressor(_Forest, Regressor):
         self, prediction: Floats, target: NDArray[Any], weight: Floats
     ) -> float:
         error = np.average(self._losses(prediction, target), weights=weight)
+        if target.max() == target.min():
+            return float(error == 0)
         mean = np.average(target, weights=weight)
         spread = np.average((target - mean) ** 2, weights=weight)
-        if target.max() == target.min():
-            return float(error <= (1e-12 * target.max()) ** 2)
         return float(1 - error / spread)
 
     def _store_out_of_bag(self, prediction: Floats) -> None:
@@ -700,9 +819,16 @@ def columns_per_node(max_features: Any, n_columns: int) -> int:
     return check_integer("max_features", max_features, low=1, high=n_columns)
 
 
+def spreads(X: Floats) -> Floats:
+    """Return the standard deviation of each column, 0 for a constant one, shape (d,)."""
+    unit = power_of_two(X)
+    constant = X.max(axis=0) == X.min(axis=0)  # its mean may be rounded
+    return np.where(constant, 0.0, unit * (X / unit).std(axis=0))
+
+
 def fingerprint(*arrays: NDArray[Any]) -> str:
     """Return a digest that tells whether two training sets are the same."""
     digest = hashlib.blake2b(digest_size=16)
     for array in arrays:
-        digest.update(np.ascontiguousarray(array, dtype=np.float64).tobytes())
+        digest.update((np.asarray(array, dtype=np.float64) + 0.0).tobytes())  # no -0.0
     return digest.hexdigest()

@@ -15,13 +15,14 @@ Source: the presorted layout is that of SLIQ (Mehta, Agrawal and Rissanen, 1996)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mlbook.ensembles.criteria import Criterion
-from mlbook.ensembles.tree import Ints, Splits, send_left
+from mlbook.ensembles.tree import Bools, Ints, Splits, send_left
 from mlbook.validation import Floats
 
 
@@ -41,14 +42,30 @@ class OpenNodes:
     counts: Ints
     sums: Floats
 
-    @property
+    @cached_property
     def starts(self) -> Ints:
+        """The first position of each node, shape (m,)."""
         return np.cumsum(self.counts) - self.counts
 
-    @property
+    @cached_property
+    def ends(self) -> Ints:
+        """The last position of each node, shape (m,)."""
+        return self.starts + self.counts - 1
+
+    @cached_property
     def node(self) -> Ints:
         """The node of each position, shape (M,)."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    @cached_property
+    def n_up_to(self) -> Ints:
+        """How many rows of the node there are up to each position, shape (M,)."""
+        return np.arange(len(self.node)) - np.repeat(self.starts - 1, self.counts)
+
+    @cached_property
+    def sums_at(self) -> Floats:
+        """The sums of the node of each position, shape (s, M)."""
+        return np.repeat(self.sums, self.counts, axis=1)
 
 
 class Columns:
@@ -69,7 +86,7 @@ class Columns:
         X: Floats,
         presort: bool = False,
         descending: bool = False,
-        categorical: NDArray[np.bool_] | None = None,
+        categorical: Bools | None = None,
     ) -> None:
         n, d = X.shape
         self.X = np.ascontiguousarray(X)
@@ -100,7 +117,7 @@ class _Scan:
 
     gain: Floats  # (m,), without the node's own score; -inf where there is no cut
     position: Ints  # (m,), the last position before the cut
-    second_missing: NDArray[np.bool_]  # (m,), missing values belong behind the cut
+    second_missing: Bools  # (m,), missing values belong behind the cut
 
 
 class ExactSplits:
@@ -191,7 +208,7 @@ class ExactSplits:
         )
 
     def children(
-        self, frontier: OpenNodes, splits: Splits, chosen: NDArray[np.bool_],
+        self, frontier: OpenNodes, splits: Splits, chosen: Bools,
         last: bool = False,
     ) -> OpenNodes:
         """Return the children of the chosen nodes: left, right, left, right, ..."""
@@ -216,7 +233,7 @@ class ExactSplits:
         sums = np.add.reduceat(self.stats.take(order[0], axis=1), starts, axis=1)
         return OpenNodes(order, counts, sums)
 
-    def send(self, frontier: OpenNodes, splits: Splits) -> NDArray[np.bool_]:
+    def send(self, frontier: OpenNodes, splits: Splits) -> Bools:
         """Return where each row of the frontier goes left, shape (M,)."""
         rows, node = self.rows_and_nodes(frontier)
         feature = splits.feature.take(node)
@@ -253,7 +270,7 @@ class ExactSplits:
 
     # One feature for each node
 
-    def _splittable(self, frontier: OpenNodes) -> NDArray[np.bool_]:
+    def _splittable(self, frontier: OpenNodes) -> Bools:
         enough = frontier.counts >= self.min_samples_split
         if self.target is not None:
             target = self.target.take(frontier.order[0])
@@ -285,12 +302,17 @@ class ExactSplits:
 
     def _sorted(
         self, nodes: OpenNodes, feature: Ints
-    ) -> tuple[Ints, Ints, dict[int, Ints]]:
-        """Return the rows sorted within the nodes, their sort keys, category ranks."""
+    ) -> tuple[Ints, Ints | None, dict[int, Ints]]:
+        """Return the rows sorted within the nodes, their sort keys, category ranks.
+
+        There are no keys where no values are equal.
+        """
         rows = nodes.order[0]
         if self.presorted:
-            order = nodes.order[feature[0]]
-            return order, self.columns.rank[feature[0]].take(order), {}
+            f = feature[0]
+            order = nodes.order[f]
+            tied = self.columns.tied[f]
+            return order, self.columns.rank[f].take(order) if tied else None, {}
         of_position = np.repeat(feature, nodes.counts)
         key = self.columns.rank.ravel().take(
             of_position * self.columns.rank.shape[1] + self._x_rows(rows)
@@ -300,77 +322,100 @@ class ExactSplits:
         return rows.take(by_key), key.take(by_key), tables
 
     def _scan(
-        self, nodes: OpenNodes, feature: Ints, order: Ints, key: Ints
+        self, nodes: OpenNodes, feature: Ints, order: Ints, key: Ints | None
     ) -> tuple[_Scan, Any]:
         """Return the best cut of each node and the score that its gain starts from."""
-        counts, starts, total = nodes.counts, nodes.starts, nodes.sums
-        m = len(counts)
-        first = running_sums(self.packed, self.n_stats, order, counts, starts)
-        place = np.arange(len(order))
-        last = starts + counts - 1
+        first = running_sums(
+            self.packed, self.n_stats, order, nodes.counts, nodes.starts
+        )
         blocked = np.zeros(len(order), dtype=bool)
-        if self.columns.tied[feature].any():
-            blocked[:-1] = key[1:] == key[:-1]
-        blocked[last] = True
-        n_first = place - np.repeat(starts - 1, counts)
-        total_rows = np.repeat(counts, counts)
-        has_missing = self.columns.missing[feature]
-        second_missing = np.zeros(m, dtype=bool)
-        present, parent = total, None
-        if has_missing.any():
-            present_counts = self._present(nodes, feature, order)
-            ends = starts + np.maximum(present_counts, 1) - 1
-            present = np.where(present_counts > 0, first[:, ends], 0.0)
-            blocked |= n_first > np.repeat(present_counts, counts)
-            some = present_counts < counts
-            if self.missing == "ignore":
-                blocked[ends] = True
-                parent = self.criterion.score(present)
-                total_rows = np.repeat(present_counts, counts)
-            else:  # all that is present on one side, all that is missing on the other
-                blocked[ends] = ~some | (present_counts == 0)
-        parent = self.criterion.score(total) if parent is None else parent
-        base = present if self.missing == "ignore" else total
-        gain = self._gains(first, base, counts, n_first, total_rows, blocked)
-        best, position = best_in_segments(gain, starts, counts, slack=self.slack)
-        if has_missing.any() and self.missing == "learn":
-            # The same cuts with the missing values on the first side. Both passes price
-            # the nodes in which nothing is missing alike; the xgboost library makes this
-            # pass first, from the other end, so that it wins among equal gains.
-            second = np.repeat(present, counts, axis=1) - first
-            n_second = np.repeat(present_counts, counts) - n_first
-            away = blocked.copy()
-            away[ends] = True
-            second[:, away] = 0.0  # behind the present values it would be negative
-            gain = self._gains(second, total, counts, n_second, total_rows, away)
-            other, other_position = best_in_segments(
-                gain, starts, counts, last=True, slack=self.slack
-            )
-            turned = (other >= best) & (other > -np.inf)
-            best = np.where(turned, other, best)
-            position = np.where(turned, other_position, position)
-            # in the first pass what is missing lies behind the cut
-            second_missing = ~turned
-        elif has_missing.any():
-            second_missing[:] = True
-        return _Scan(best, position, second_missing), parent.astype(np.float64)
+        if key is not None:  # equal values cannot be parted
+            np.equal(key[1:], key[:-1], out=blocked[:-1])
+        blocked[nodes.ends] = True
+        if self.columns.missing[feature].any():
+            present = self._present(nodes, feature, order)
+            scan = self._scan_present if self.missing == "ignore" else self._scan_twice
+            return scan(nodes, present, first, blocked)
+        blocked = self._block_small(blocked, nodes.n_up_to, nodes, nodes.counts)
+        best, position = best_in_segments(
+            self._gains(first, nodes.sums_at, blocked), nodes.starts, nodes.counts,
+            slack=self.slack,
+        )
+        return _Scan(best, position, np.zeros(len(best), dtype=bool)), self._own(nodes)
+
+    def _scan_present(
+        self, nodes: OpenNodes, n_present: Ints, first: Floats, blocked: Bools
+    ) -> tuple[_Scan, Any]:
+        """Return the best cuts of the rows that have a value, and these rows' scores."""
+        ends = nodes.starts + np.maximum(n_present, 1) - 1
+        present = np.where(n_present > 0, first[:, ends], 0.0)
+        blocked |= nodes.n_up_to > np.repeat(n_present, nodes.counts)
+        blocked[ends] = True
+        blocked = self._block_small(blocked, nodes.n_up_to, nodes, n_present)
+        best, position = best_in_segments(
+            self._gains(first, np.repeat(present, nodes.counts, axis=1), blocked),
+            nodes.starts, nodes.counts, slack=self.slack,
+        )
+        parent = self.criterion.score(present).astype(np.float64)
+        return _Scan(best, position, np.ones(len(best), dtype=bool)), parent
+
+    def _scan_twice(
+        self, nodes: OpenNodes, n_present: Ints, first: Floats, blocked: Bools
+    ) -> tuple[_Scan, Any]:
+        """Return the best cuts with what is missing behind them or in front of them."""
+        starts, counts = nodes.starts, nodes.counts
+        ends = starts + np.maximum(n_present, 1) - 1
+        blocked |= nodes.n_up_to > np.repeat(n_present, counts)
+        away = blocked.copy()
+        # all that is present on one side, all that is missing on the other
+        blocked[ends] = (n_present == counts) | (n_present == 0)
+        blocked = self._block_small(blocked, nodes.n_up_to, nodes, counts)
+        best, position = best_in_segments(
+            self._gains(first, nodes.sums_at, blocked), starts, counts, slack=self.slack
+        )
+        # The same cuts with the missing values on the first side. Both passes price the
+        # nodes in which nothing is missing alike; the xgboost library makes this pass
+        # first, from the other end, so that it wins among equal gains.
+        away[ends] = True
+        present = np.where(n_present > 0, first[:, ends], 0.0)
+        second = np.repeat(present, counts, axis=1) - first
+        second[:, away] = 0.0  # behind the present values it would be negative
+        n_second = np.repeat(n_present, counts) - nodes.n_up_to
+        away = self._block_small(away, n_second, nodes, counts)
+        other, other_position = best_in_segments(
+            self._gains(second, nodes.sums_at, away), starts, counts, last=True,
+            slack=self.slack,
+        )
+        turned = (other >= best) & (other > -np.inf)
+        # in the first pass what is missing lies behind the cut
+        return _Scan(np.where(turned, other, best),
+                     np.where(turned, other_position, position),
+                     ~turned), self._own(nodes)
+
+    def _own(self, nodes: OpenNodes) -> Floats:
+        return self.criterion.score(nodes.sums).astype(np.float64)
+
+    def _block_small(
+        self, blocked: Bools, n_side: Ints, nodes: OpenNodes, n_total: Ints
+    ) -> Bools:
+        """Return ``blocked``, and also where a side has too few rows."""
+        least = self.min_samples_leaf
+        if least <= 1:
+            return blocked
+        n_rest = np.repeat(n_total, nodes.counts) - n_side
+        return blocked | (n_side < least) | (n_rest < least)
 
     def _gains(
-        self, side: Floats, base: Floats, counts: Ints, n_side: Ints, n_total: Ints,
-        blocked: NDArray[np.bool_],
+        self, side: Floats, base: Floats, blocked: Bools
     ) -> NDArray[np.floating[Any]]:
         """Return score(side) + score(rest) at every position; -inf: not allowed."""
-        node = np.repeat(base, counts, axis=1)
-        rest = node - side
-        bad = blocked
-        for part, number in ((side, n_side), (rest, n_total - n_side)):
-            allowed = self.criterion.allowed(part, node, n_total)
-            if allowed is not None:
-                bad = bad | ~allowed
-            if self.min_samples_leaf > 1:
-                bad = bad | (number < self.min_samples_leaf)
+        rest = base - side
         gain = self.criterion.score(side) + self.criterion.score(rest)
-        gain[bad] = -np.inf
+        for part in (side, rest):
+            allowed = self.criterion.allowed(part)
+            if allowed is not None:
+                blocked = blocked | ~allowed
+        np.copyto(gain, -np.inf, where=blocked)
         return gain
 
     def _place_cut(
@@ -379,7 +424,7 @@ class ExactSplits:
     ) -> None:
         """Write threshold, subset and the side of missing values into ``splits``."""
         position, feature = scan.position[better], feature[better]
-        end = (nodes.starts + nodes.counts - 1)[better]
+        end = nodes.ends[better]
         here = self._values(order[position], feature)
         after = self._values(order[np.minimum(position + 1, end)], feature)
         # behind the last present value there is nothing, or a missing value
@@ -499,7 +544,7 @@ def best_in_segments(
     Gains that differ from the largest by a share of at most ``slack`` equal it.
     """
     best = np.maximum.reduceat(gain, starts)
-    least = best - _allowance(best, slack) if slack else best
+    least = best - _allowance(best, slack)
     hits = np.flatnonzero(gain >= np.repeat(least, counts))
     if last:
         return best, hits[np.searchsorted(hits, starts + counts) - 1]
@@ -508,6 +553,8 @@ def best_in_segments(
 
 def _allowance(gain: NDArray[np.floating[Any]], slack: float) -> Any:
     """Return ``slack`` times the size of each gain; 0 where nothing can be cut."""
+    if not slack:
+        return 0.0
     return slack * np.where(np.isfinite(gain), np.abs(gain), 0.0)
 
 
@@ -568,7 +615,8 @@ def cut_between(low: Floats, high: Floats, single: bool = False) -> Floats:
     low, high = low.astype(kind), high.astype(kind)
     middle = low * kind(0.5) + high * kind(0.5)
     if single:
-        middle = np.nextafter((low + high) * kind(0.5), kind(-np.inf))
+        with np.errstate(over="ignore"):  # then the cut is at low
+            middle = np.nextafter((low + high) * kind(0.5), kind(-np.inf))
         middle = np.maximum(middle, low)
     cut = np.where(middle < high, middle, low).astype(np.float64)
     cut = np.where(np.isnan(high), np.inf, cut)

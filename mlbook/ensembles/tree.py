@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from mlbook.validation import Floats
 
 Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
 
 
 @dataclass
@@ -42,8 +43,8 @@ class Splits:
     gain: Floats
     feature: Ints
     threshold: Floats
-    missing_left: NDArray[np.bool_]
-    subset: NDArray[np.bool_] | None = None
+    missing_left: Bools
+    subset: Bools | None = None
     position: Ints | None = None
 
 
@@ -64,7 +65,7 @@ class Finder(Protocol):
         """Return the best split of every open node."""
 
     def children(
-        self, frontier: Any, splits: Splits, chosen: NDArray[np.bool_], last: bool
+        self, frontier: Any, splits: Splits, chosen: Bools, last: bool
     ) -> Any:
         """Return the children of the chosen nodes: left, right, left, right, ...
 
@@ -101,12 +102,12 @@ class Tree:
     left: Ints
     right: Ints
     parent: Ints
-    missing_left: NDArray[np.bool_]
-    subset: NDArray[np.bool_] | None
+    missing_left: Bools
+    subset: Bools | None
     sums: Floats
     count: Ints
     depth: Ints
-    categorical: NDArray[np.bool_]
+    categorical: Bools
 
     @property
     def node_count(self) -> int:
@@ -114,11 +115,11 @@ class Tree:
         return len(self.feature)
 
     @property
-    def is_leaf(self) -> NDArray[np.bool_]:
+    def is_leaf(self) -> Bools:
         """Where a node is a leaf, shape (nodes,)."""
         return self.feature < 0
 
-    def goes_left(self, X: Floats, rows: Ints, nodes: Ints) -> NDArray[np.bool_]:
+    def goes_left(self, X: Floats, rows: Ints, nodes: Ints) -> Bools:
         """Return where X[rows] goes left at the inner ``nodes``, shape (rows,)."""
         feature = self.feature.take(nodes)
         return send_left(
@@ -144,7 +145,7 @@ class Tree:
             nodes = np.where(left, self.left.take(nodes), self.right.take(nodes))
             leaf[rows] = nodes
 
-    def collapse(self, into_leaf: NDArray[np.bool_]) -> tuple[Tree, Ints]:
+    def collapse(self, into_leaf: Bools) -> tuple[Tree, Ints]:
         """Return the tree in which the marked nodes are leaves, and where nodes went.
 
         The second array, shape (nodes,), holds for every old node its new number, or
@@ -188,10 +189,10 @@ class Tree:
 def send_left(
     x: Floats,
     threshold: Floats,
-    missing_left: NDArray[np.bool_],
-    categorical: NDArray[np.bool_],
-    subset: tuple[NDArray[np.bool_], Ints] | None,
-) -> NDArray[np.bool_]:
+    missing_left: Bools,
+    categorical: Bools,
+    subset: tuple[Bools, Ints] | None,
+) -> Bools:
     """Return where the values x go left; one entry of every argument for each row."""
     left = x <= threshold
     if subset is not None and categorical.any():
@@ -210,7 +211,7 @@ def send_left(
 class _Builder:
     """Collects the nodes of a growing tree."""
 
-    def __init__(self, categorical: NDArray[np.bool_]) -> None:
+    def __init__(self, categorical: Bools) -> None:
         self.categorical = categorical
         self.size = 0
         self.added: list[tuple[Any, ...]] = []  # nodes as they arrive, batch by batch

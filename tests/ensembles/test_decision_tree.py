@@ -13,8 +13,10 @@ from mlbook.ensembles.decision_tree import (
     SurrogateTree,
     between_sum_of_squares,
     check_categories,
+    condition,
     count_features,
     export_text,
+    prediction_text,
     weakest_links,
 )
 from mlbook.ensembles.splits import cut_between
@@ -199,13 +201,13 @@ def test_leaves_count_inner_nodes_and_no_split_raises_the_impurity(criterion, mi
 
 
 def test_node_variances_far_from_zero():
-    """The variances come from differences of means: an offset costs no digits."""
+    """Differences of means: 2^30 costs the digits of a mean, not those of its square."""
     X = features(200, 3)
     y = np.round(64 * response(X)) / 64
     near = DecisionTreeRegressor(max_depth=4).fit(X, y)
     far = DecisionTreeRegressor(max_depth=4).fit(X, y + 2.0**30)
     np.testing.assert_array_equal(near.tree_.feature, far.tree_.feature)
-    np.testing.assert_allclose(near.impurity_, far.impurity_, rtol=1e-5)
+    np.testing.assert_allclose(near.impurity_, far.impurity_, rtol=1e-6)
 
 
 def test_the_fall_of_the_sum_of_squares():
@@ -527,7 +529,7 @@ def test_a_missing_category_follows_a_numeric_surrogate():
         X[3, 1], X[4, 1] = 11, 4
         tree = model.fit(X, [0, 0, 0, 0, 1, 1, 1, 1]).tree_
     assert tree.feature[0] == 0
-    assert tree.surrogates.feature[0].tolist() == [1, -1, -1, -1, -1]
+    assert tree.surrogates.feature[0].tolist() == [1, -1]
     assert tree.apply(X)[7] == tree.apply(X)[6] != tree.apply(X)[0]
 
 
@@ -617,7 +619,250 @@ def test_bad_parameters(options, error, message):
         DecisionTreeClassifier(**options).fit([[0.0, 1], [1, 0]], [0, 1])
 
 
+def test_count_features_of_64_and_of_1():
+    assert [count_features(v, 64) for v in ("sqrt", "log2", 0.5)] == [8, 6, 32]
+    assert [count_features(v, 1) for v in ("sqrt", "log2", 0.5)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.1, 0.3, 1 / 3])
+def test_limits_that_are_met_exactly(weight):
+    """y = 0, 0, 3, 9: the first cut lowers the variance by 12, the second by 1.5."""
+    X, y, w = np.arange(4.0)[:, np.newaxis], [0.0, 0, 3, 9], [weight] * 4
+
+    def leaves(**options):
+        return DecisionTreeRegressor(**options).fit(X, y, w).get_n_leaves()
+
+    falls = [12, 12.001, 1.5, 1.501]
+    assert [leaves(min_impurity_decrease=f) for f in falls] == [2, 1, 3, 2]
+    assert [leaves(ccp_alpha=a) for a in (12, 11.99, 1.5, 1.49)] == [1, 2, 2, 3]
+    with np.errstate(all="raise"):
+        assert leaves(min_impurity_decrease=1e308) == 1
+
+
+def test_codes_of_categories():
+    for code in (0, 4096):
+        assert check_categories(np.array([[code], [np.nan]]), [0]).tolist() == [True]
+    for code in (-1.0, 0.5, 4097.0):
+        with pytest.raises(ValueError, match="whole numbers from 0 to 4096"):
+            check_categories(np.array([[code], [1.0]]), [0])
+    X, y = [[0.0], [1.0], [4096.0]], [0, 0, 1]
+    model = DecisionTreeClassifier(categorical_features=np.array([0])).fit(X, y)
+    assert model.predict(X).tolist() == y
+
+
+@pytest.mark.parametrize("columns", [0, "auto", [True], np.array([True]), [[0]]])
+def test_categories_are_named_by_a_sequence_of_numbers(columns):
+    with pytest.raises(TypeError, match="a sequence of column numbers"):
+        DecisionTreeClassifier(categorical_features=columns).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_importances_are_not_negative_where_nothing_is_gained():
+    """The first cut of XOR gains 0: rounding must not make that a loss."""
+    corners, parity = [[0.0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    for times, weight in itertools.product(range(1, 12), (0.1, 0.3, 1.1)):
+        X, y = np.repeat(corners, times, axis=0), np.repeat(parity, times)
+        for criterion in ("gini", "entropy"):
+            model = DecisionTreeClassifier(criterion).fit(X, y, [weight] * len(y))
+            assert model.tree_.feature[0] == 0
+            assert (model.feature_importances_ >= 0).all()
+            np.testing.assert_allclose(model.feature_importances_, [0, 1], atol=1e-12)
+    root = DecisionTreeRegressor(max_depth=0).fit(X, y)
+    assert root.feature_importances_.dtype == np.float64
+
+
+# Weights and targets of any size
+
+
+def same_tree(one, other):
+    """Whether features, thresholds, surrogates and directions agree exactly."""
+    def parts(tree):
+        found = [tree.feature, tree.threshold, tree.missing_left, tree.left]
+        if isinstance(tree, SurrogateTree):
+            s = tree.surrogates
+            found += [s.feature, s.threshold, s.low_left]
+        return found
+
+    return all(map(np.array_equal, parts(one.tree_), parts(other.tree_)))
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.3, np.pi])
+def test_a_common_factor_of_the_weights_changes_nothing(weight):
+    """Ties of surrogates, sides and classes stay ties when the sums are rounded."""
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        X = np.round(rng.normal(size=(60, 4)))
+        X[rng.random(X.shape) < 0.2] = np.nan
+        y = (np.nan_to_num(X[:, 0] + X[:, 1]) + rng.normal(size=60) > 0).astype(int)
+        for options in ({"max_depth": 3}, {"max_depth": 5, "max_surrogates": 1}):
+            plain = DecisionTreeClassifier(**options).fit(X, y)
+            heavy = DecisionTreeClassifier(**options).fit(X, y, [weight] * 60)
+            assert same_tree(plain, heavy)
+            np.testing.assert_array_equal(plain.predict(X), heavy.predict(X))
+        full = np.nan_to_num(X)
+        plain = DecisionTreeClassifier(max_depth=4).fit(full, y)
+        heavy = DecisionTreeClassifier(max_depth=4).fit(full, y, [weight] * 60)
+        assert same_tree(plain, heavy)
+        assert export_text(plain) == export_text(heavy)
+
+
+def test_children_that_weigh_the_same_but_for_rounding():
+    """0.1 + 0.2 is above 0.3 by one bit: still a tie, and what is missing goes left."""
+    for weight in ([0.3, 0.1, 0.2], [0.1, 0.2, 0.3]):
+        y = [0, 1, 1] if weight[0] == 0.3 else [0, 0, 1]
+        X = np.arange(3.0)[:, np.newaxis]
+        model = DecisionTreeClassifier(max_depth=1).fit(X, y, weight)
+        assert model.apply([[np.nan]]).tolist() == [1]
+        holes, y = np.append(X, [[np.nan]], axis=0), [*y, 1]
+        model = DecisionTreeClassifier(max_depth=1).fit(holes, y, [*weight, 0.1])
+        assert model.tree_.threshold[0] == (0.5 if weight[0] == 0.3 else 1.5)
+        assert model.apply([[np.nan]]).tolist() == [1]
+
+
+def test_a_surrogate_that_only_rounding_prefers_is_not_kept():
+    X = [[np.nan, 3], [3, 2], [3, 3], [3, 0], [1, 2], [1, 1], [2, 3], [2, 0]]
+    y = [1, 1, 0, 1, 0, 1, 0, 0]
+    for w in (None, [0.1] * 8):
+        tree = DecisionTreeClassifier(max_depth=1).fit(X, y, w).tree_
+        assert tree.surrogates.feature[0].tolist() == [-1]
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
+@pytest.mark.parametrize("missing", [False, True])
+def test_weights_of_any_size_grow_the_same_tree(criterion, missing):
+    X = features(80, 3)
+    y = response(X) if criterion == "squared_error" else classes(X, 3)
+    if missing:
+        X[np.random.default_rng(2).random(X.shape) < 0.2] = np.nan
+    kind = (DecisionTreeRegressor if criterion == "squared_error"
+            else DecisionTreeClassifier)
+    w = weights(80)
+    plain = kind(criterion, ccp_alpha=0.002).fit(X, y, w)
+    for exponent in (-900, -565, -3, 7, 500, 900):
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            scaled = kind(criterion, ccp_alpha=0.002).fit(X, y, np.ldexp(w, exponent))
+        assert same_tree(plain, scaled)
+        np.testing.assert_array_equal(plain.impurity_, scaled.impurity_)
+        np.testing.assert_array_equal(plain.predict(X), scaled.predict(X))
+        np.testing.assert_array_equal(
+            plain.feature_importances_, scaled.feature_importances_)
+        for name in ("sums", "gain"):
+            np.testing.assert_array_equal(
+                np.ldexp(getattr(plain.tree_, name), exponent),
+                getattr(scaled.tree_, name))
+
+
+@pytest.mark.parametrize("model", [
+    DecisionTreeRegressor(), DecisionTreeClassifier(), DecisionTreeClassifier("entropy")],
+    ids=str)
+def test_weights_beyond_float64_are_refused(model):
+    X, y = np.arange(4.0)[:, np.newaxis], [0, 1, 0, 1]
+    with pytest.raises(ValueError, match="sample_weight is too large"):
+        model.fit(X, y, [1e308] * 4)
+    with pytest.raises(ValueError, match="sample_weight is too large"):
+        model.fit(X[:2], y[:2], [1e308] * 2)
+    with pytest.raises(ValueError, match="spans a factor of more than 1e150"):
+        model.fit(X, y, [1e100, 1, 1, 1e-100])
+    model.fit(X, y, [1e200] * 4)
+    assert model.predict(X).tolist() == y
+
+
+def test_targets_whose_squares_leave_float64_are_refused():
+    X = np.arange(4.0)[:, np.newaxis]
+    for y in ([0, 0, 3e155, 9e155], [0, 0, 3e-200, 9e-200],
+              [-1.7e308, 1.7e308, 1.7e308, -1.7e308]):
+        with pytest.raises(ValueError, match="y must be scaled: .* Divide y by its larg"):
+            DecisionTreeRegressor().fit(X, y)
+        scaled = np.array(y) / np.abs(y).max()
+        np.testing.assert_array_equal(
+            DecisionTreeRegressor().fit(X, scaled).predict(X), scaled)
+    for scale in (1e-150, 1e150):
+        model = DecisionTreeRegressor().fit(X, np.array([0.0, 0, 3, 9]) * scale)
+        np.testing.assert_allclose(model.predict(X) / scale, [0, 0, 3, 9], rtol=1e-15)
+        np.testing.assert_allclose(
+            model.impurity_ / scale / scale, [13.5, 2, 0, 0, 0], rtol=1e-12)
+        assert model.feature_importances_.tolist() == [1.0]
+    assert DecisionTreeRegressor().fit(X, [1.7e308] * 4).predict(X[:1]) == [1.7e308]
+
+
+def test_an_outlier_costs_the_other_leaves_no_digits():
+    X = np.arange(7.0)[:, np.newaxis]
+    for far in (1e12, -1e18):
+        y = np.array([far, 0.1, 0.2, 0.3, 0.1, 0.1, 0.1])
+        model = DecisionTreeRegressor().fit(X, y)
+        np.testing.assert_allclose(model.predict(X), y, rtol=1e-14)
+        two = DecisionTreeRegressor(max_leaf_nodes=2).fit(X, y, [1, 1, 2, 1, 1, 1, 1])
+        np.testing.assert_allclose(two.predict(X[1:]), 1.1 / 7, rtol=1e-14)
+        inside = np.average((y[1:] - 1.1 / 7) ** 2, weights=[1, 2, 1, 1, 1, 1])
+        np.testing.assert_allclose(two.impurity_[two.tree_.is_leaf].max(), inside,
+                                   rtol=1e-12)
+
+
+# Helpers that anyone may call
+
+
+def test_weakest_links_asks_for_finite_risks_of_all_nodes():
+    tree = DecisionTreeRegressor().fit([[0.0], [1], [2]], [0.0, 3, 9]).tree_
+    for risk in (np.full(5, np.nan), [np.inf, 1, 1, 1, 1], [1.0, 2]):
+        with pytest.raises(ValueError, match="risk"):
+            weakest_links(tree, risk)
+    assert weakest_links(tree, [9, 2, 0, 0, 0])[0].tolist() == [2, 7]
+
+
+def test_between_sum_of_squares_asks_for_weights():
+    for pair in ((0, 0), (1, -1), ([1, 0], [1, 1])):
+        with pytest.raises(ValueError, match="weight of either part must be > 0"):
+            between_sum_of_squares(pair[0], 1.0, pair[1], 2.0)
+    between = between_sum_of_squares([1, 2], [0, 0], [1, 2], [1, 3])
+    assert between.tolist() == [0.5, 9]
+    tiny = between_sum_of_squares(1e-170, 0, 1e-170, 2)
+    assert tiny == pytest.approx(2e-170, rel=1e-12, abs=0)
+
+
+def test_no_more_surrogates_than_other_features():
+    X = features(40, 3)
+    X[0] = np.nan
+    few, many = (DecisionTreeClassifier(max_surrogates=most).fit(X, X[:, 1] > 0)
+                 for most in (2, 10**30))
+    assert same_tree(few, many)
+    assert many.tree_.surrogates.feature.shape == (many.tree_.node_count, 2)
+
+
 # Reading a tree
+
+
+@pytest.mark.parametrize("read", [condition, prediction_text])
+def test_reading_a_node_checks_what_it_is_given(read):
+    model = DecisionTreeRegressor().fit([[0.0], [1], [2]], [0.0, 3, 9])
+    for node in (-1, 5):
+        with pytest.raises(ValueError, match="node must be between 0 and 4"):
+            read(model, node)
+    for decimals in (-1, 10**9):
+        with pytest.raises(ValueError, match="decimals must be between 0 and 100"):
+            read(model, 0, decimals=decimals)
+    with pytest.raises(ValueError, match="not fitted yet"):
+        read(DecisionTreeRegressor(), 0)
+
+
+def test_a_leaf_has_no_condition():
+    model = DecisionTreeRegressor().fit([[0.0], [1], [2]], [0.0, 3, 9])
+    leaf = np.flatnonzero(model.tree_.is_leaf)[0]
+    with pytest.raises(ValueError, match=f"Node {leaf} is a leaf"):
+        condition(model, leaf)
+    assert condition(model, 0, ["x"], 1) == ("x <= 1.5", "x >  1.5")
+
+
+def test_text_checks_names_and_digits():
+    for y in ([1, 1], [0, 1]):
+        model = DecisionTreeClassifier().fit([[0.0], [1]], y)
+        for names, error in ((["a", "b"], ValueError), ("x", TypeError), (5, TypeError)):
+            with pytest.raises(error, match="feature_names must"):
+                export_text(model, names)
+        for decimals in (-1, 10**9):
+            with pytest.raises(ValueError, match="decimals must be between 0 and 100"):
+                export_text(model, decimals=decimals)
+    text = export_text(DecisionTreeRegressor().fit([[-1e-9], [0]], [-1e-9, 2]))
+    assert text == ("|--- feature_0 <= 0.00\n|   |--- value: [0.00]\n"
+                    "|--- feature_0 >  0.00\n|   |--- value: [2.00]\n")
 
 
 def test_text_is_scikit_learns():

@@ -135,3 +135,10 @@ def test_more_than_256_bins_and_feature_blocks():
     exact, exact_leaf = grow(ExactSplits(Columns(X, True), stats, criterion),
                              max_depth=4, min_gain=1e-9)
     np.testing.assert_array_equal(leaf, exact_leaf)
+
+
+def test_edges_of_another_shape():
+    X = np.arange(6.0).reshape(3, 2)
+    for edges, got in (([[0.5]], "1"), (5, "5")):
+        with pytest.raises(ValueError, match=f"each of the 2 features, got {got}"):
+            BinnedColumns(X, edges)

@@ -1,5 +1,7 @@
 """Forests held to scikit-learn, to exact results, and to sums done by hand."""
 
+import functools
+import math
 import warnings
 
 import numpy as np
@@ -137,9 +139,9 @@ def walk(member, x):
     return member.value[node]
 
 
-@pytest.mark.parametrize("block", [1, 7, 5000])
-def test_the_forest_is_the_mean_of_its_trees(monkeypatch, block):
-    monkeypatch.setattr(random_forest, "ROWS_OF_A_BLOCK", block)
+@pytest.mark.parametrize("places", [1, 30, 50_000])
+def test_the_forest_is_the_mean_of_its_trees(monkeypatch, places):
+    monkeypatch.setattr(random_forest, "PLACES_AT_ONCE", places)
     X, y = classes(n=100)
     model = RandomForestClassifier(9, random_state=0).fit(X, y)
     Z = new_data(n=15)
@@ -302,6 +304,13 @@ def forests(ours, theirs, X, y, **options):
                 [theirs(random_state=s, **options).fit(X, y) for s in range(SEEDS)])
 
 
+@functools.cache
+def regressor_forests():
+    """Grown once for the tests that compare them."""
+    return forests(RandomForestRegressor, ensemble.RandomForestRegressor, *numbers(),
+                   max_features=2)
+
+
 def lib_importance(model, X, y, rng):
     """Out-of-bag permutation importance of a scikit-learn forest, tree by tree."""
     outside = [np.setdiff1d(np.arange(len(X)), rows) for rows in model.estimators_samples_]
@@ -347,8 +356,7 @@ def test_classifier_within_sampling_error_of_scikit_learns(K):
 
 def test_regressor_within_sampling_error_of_scikit_learns():
     X, y = numbers()
-    ours, theirs = forests(RandomForestRegressor, ensemble.RandomForestRegressor, X, y,
-                           max_features=2)
+    ours, theirs = regressor_forests()
     assert_alike([m.oob_score_ for m in ours], [m.oob_score_ for m in theirs])
     assert_alike([m.feature_importances_ for m in ours],
                  [m.feature_importances_ for m in theirs])
@@ -371,8 +379,7 @@ def test_among_equal_gains_the_lot_decides():
 def test_the_comparison_is_sharp_enough_to_tell():
     """Another number of features for each node must be noticed."""
     X, y = numbers()
-    ours, theirs = forests(RandomForestRegressor, ensemble.RandomForestRegressor, X, y,
-                           max_features=2)
+    ours, theirs = regressor_forests()
     other, _ = forests(RandomForestRegressor, ensemble.RandomForestRegressor, X, y,
                        max_features=3)
     for name in ("oob_score_", "feature_importances_"):
@@ -571,7 +578,7 @@ def test_projections_with_few_or_constant_features():
     X = np.column_stack([rng.normal(size=50), np.full(50, 3.0)])
     y = X[:, 0] > 0
     model = RandomForestClassifier(5, n_projections=3, random_state=0).fit(X, y)
-    assert (model.projections_ != 0).sum(axis=1).tolist() == [2, 2, 2]
+    assert (model.projections_ != 0).sum(axis=0).tolist() == [3, 0]
     assert model.score(X, y) > 0.9
     np.testing.assert_allclose(model.feature_importances_, [1.0, 0.0])
 
@@ -657,17 +664,282 @@ def test_refitting_forgets_the_old_out_of_bag_score():
         assert not hasattr(model, name)
 
 
-def test_a_constant_column_does_not_ruin_the_projections():
+def test_refitting_forgets_the_old_out_of_bag_prediction():
+    X, y = numbers(n=60)
+    model = RandomForestRegressor(40, oob_score=True, random_state=0).fit(X, y)
+    assert hasattr(model, "oob_prediction_")
+    model.set_params(oob_score=False).fit(X, y)
+    for name in ("oob_score_", "oob_count_", "oob_prediction_"):
+        assert not hasattr(model, name)
+
+
+def test_the_lots_for_the_features_come_from_the_seed(monkeypatch):
+    X, y = numbers(n=60)
+    options = {"bootstrap": False, "max_features": 1}
+    grown = [RandomForestRegressor(1, random_state=seed, **options).fit(X, y)
+             for seed in (0, 0, 1)]
+    same, again, other = (m.trees_[0].tree.feature.tolist() for m in grown)
+    assert same == again != other
+    monkeypatch.setattr(random_forest, "SUMS_AT_ONCE", 1)  # every tree a group
+    one, two = RandomForestRegressor(2, random_state=0, **options).fit(X, y).trees_
+    assert one.tree is not two.tree
+    assert one.tree.feature.tolist() != two.tree.feature.tolist()
+
+
+def test_the_out_of_bag_score_of_labels_is_weighted():
+    X, y = classes(n=80)
+    weight = np.random.default_rng(0).integers(0, 9, size=80).astype(float)
+    model = RandomForestClassifier(80, oob_score=True, random_state=0)
+    model.fit(X, y, sample_weight=weight)
+    kept = weight > 0
+    right = model.oob_decision_function_.argmax(axis=1) == y[kept]
+    assert model.oob_score_ == pytest.approx(np.average(right, weights=weight[kept]))
+    assert abs(model.oob_score_ - right.mean()) > 1e-3
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+def test_permutation_importance_is_weighted(kind):
+    is_classifier = kind is RandomForestClassifier
+    X, y = classes(n=40) if is_classifier else numbers(n=40)
+    weight = np.random.default_rng(1).integers(1, 9, size=40).astype(float)
+    model = kind(30, random_state=0).fit(X, y, weight)
+    found = model.permutation_importance(X, y, weight, n_repeats=1, random_state=5)
+    order = np.random.default_rng(5).permutation(40)
+    rows = [set(outside) for outside in model.out_of_bag_rows()]
+
+    def loss(Z, weight):
+        lost, of = 0.0, 0.0
+        for i in range(40):
+            said = [walk(member, Z[i]) for member, outside in zip(model.trees_, rows)
+                    if i in outside]
+            if said:
+                mean = np.mean(said, axis=0)
+                lost += weight[i] * (mean.argmax() != y[i] if is_classifier
+                                     else (mean[0] - y[i]) ** 2)
+                of += weight[i]
+        return lost / of
+
+    plain = []
+    for j in range(6):
+        Z = X.copy()
+        Z[:, j] = Z[order, j]
+        assert found.importances[j, 0] == pytest.approx(
+            loss(Z, weight) - loss(X, weight), rel=1e-9, abs=1e-12)
+        plain.append(loss(Z, np.ones(40)) - loss(X, np.ones(40)))
+    assert np.abs(found.importances[:, 0] - plain).max() > 1e-3
+
+
+def test_combinations_hand_on_what_they_gain():
+    X, y = classes(n=100)
+    model = RandomForestClassifier(6, n_projections=3, random_state=0).fit(X, y)
+    assert (model.projections_ < 0).any()
+    shares = impurity_shares(model.trees_, 9)
+    assert (shares[:, 6:] > 0).any()
+    expected = np.zeros(6)
+    for share in shares:
+        expected += share[:6] / 6
+        for gained, coefficients in zip(share[6:], model.projections_):
+            size = [abs(c) * np.std(column) for c, column in zip(coefficients, X.T)]
+            expected += gained * np.array(size) / sum(size) / 6
+    np.testing.assert_allclose(model.feature_importances_, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("value", [0.1, -1 / 3, 1e5 + 0.1, 3.0])
+def test_a_constant_column_does_not_ruin_the_projections(value):
+    """Rounded, the standard deviation of 0.1 and of some others is not 0."""
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=(100, 2)), np.full(100, 0.1)])
+    X = np.column_stack([rng.normal(size=(200, 2)), np.full(200, value)])
     y = X[:, 0] + X[:, 1]
-    model = RandomForestRegressor(20, n_projections=2, random_state=0).fit(X, y)
-    assert model.feature_importances_[2] == pytest.approx(0, abs=1e-9)
-    assert model.score(X, y) > model.score(X + [0, 0, 1e-12], y) - 1e-3
+    model = RandomForestRegressor(20, n_projections=4, random_state=0).fit(X, y)
+    assert model.feature_importances_[2] == 0
+    assert (model.projections_[:, 2] == 0).all()
+    assert (model.projections_[:, :2] != 0).all()
+    np.testing.assert_array_equal(model.predict(X), model.predict(X + [0, 0, 1e-12]))
 
 
-def test_out_of_bag_score_of_a_constant_target():
-    X = np.random.default_rng(0).normal(size=(60, 2))
-    for value in (0.1, 1 / 3, 1e5 + 0.1, 7.7):
-        model = RandomForestRegressor(30, oob_score=True, random_state=0)
-        assert model.fit(X, np.full(60, value)).oob_score_ == 1
+def test_a_column_that_is_constant_but_for_rounding_joins_no_combination():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(200, 2)), np.full(200, 0.1)])
+    X[::2, 2] = np.nextafter(0.1, 1)
+    model = RandomForestRegressor(5, n_projections=4, random_state=0)
+    model.fit(X, X[:, 0] + X[:, 1])
+    assert ((model.projections_ != 0) == [True, True, False]).all()
+    for combination in model.with_projections(X)[:, 3:].T:
+        assert len(np.unique(combination)) == 200
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 1 / 3, 1e5 + 0.1, 7.7, -0.1, 3.0, 0.0])
+@pytest.mark.parametrize("n", [49, 60])
+def test_scores_of_a_constant_target(value, n):
+    X, y = np.random.default_rng(0).normal(size=(n, 2)), np.full(n, value)
+    model = RandomForestRegressor(40, oob_score=True, random_state=0).fit(X, y)
+    assert model.oob_score_ == 1 == model.score(X, y)
+    assert (model.predict(X) == value).all() and (model.oob_prediction_ == value).all()
+
+
+def test_an_out_of_bag_score_that_is_not_perfect_is_0_for_a_constant_target():
+    model = RandomForestRegressor()
+    said, weight = np.array([[3.0], [4.0]]), np.ones(2)
+    assert model._oob_score(said, np.array([3.0, 3.0]), weight) == 0
+    assert model._oob_score(said, np.array([3.0, 4.0]), weight) == 1
+
+
+# Units
+
+
+@pytest.mark.parametrize("factor", [1e-310, 1e-300, 7.0, 1e154, 1e307])
+@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+def test_units_of_the_weights_do_not_matter(kind, bootstrap, factor):
+    X, y = classes(n=60) if kind is RandomForestClassifier else numbers(n=60)
+    weight = 2.0 ** np.random.default_rng(0).integers(0, 3, size=60)
+    options = {"max_features": None, "max_depth": 3, "bootstrap": bootstrap,
+               "min_samples_leaf": 4, "oob_score": bootstrap, "random_state": 0}
+    one = kind(30, **options).fit(X, y, weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other = kind(30, **options).fit(X, y, weight * factor)
+    said = [m.predict(X) if kind is RandomForestRegressor else m.predict_proba(X)
+            for m in (one, other)]
+    np.testing.assert_allclose(*said, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(one.feature_importances_, other.feature_importances_,
+                               atol=1e-9)
+    if bootstrap:
+        assert one.oob_score_ == pytest.approx(other.oob_score_, abs=1e-9)
+        np.testing.assert_allclose(*(
+            m.permutation_importance(X, y, w, random_state=0).importances
+            for m, w in ((one, weight), (other, weight * factor))), atol=1e-8)
+
+
+@pytest.mark.parametrize("power", [-200, 200])
+def test_units_of_the_target_do_not_matter(power):
+    X, y = numbers(n=60)
+    factor = 2.0 ** power
+    one, other = (RandomForestRegressor(20, oob_score=True, random_state=0)
+                  .fit(X, y * f) for f in (1.0, factor))
+    np.testing.assert_array_equal(one.predict(X) * factor, other.predict(X))
+    assert one.oob_score_ == other.oob_score_
+    np.testing.assert_array_equal(one.feature_importances_, other.feature_importances_)
+
+
+@pytest.mark.parametrize("size", [1.7e308, 1e155, 1e-165, 5e-324])
+def test_targets_that_cannot_be_squared_are_refused(size):
+    X = np.arange(6.0)[:, None]
+    for y in (np.full(6, size), size * np.array([1, -1, 1, 1, -1, 0])):
+        with pytest.raises(ValueError, match=r"The largest \|y\| must be 0 or between"):
+            RandomForestRegressor(3).fit(X, y)
+
+
+@pytest.mark.parametrize("power", [-900, -550, 550, 900])
+def test_large_and_small_columns_do_not_ruin_the_projections(power):
+    X, y = numbers(n=60)
+    one, other = (RandomForestRegressor(10, n_projections=5, random_state=0)
+                  .fit(X * f, y) for f in (1.0, 2.0 ** power))
+    np.testing.assert_array_equal(one.predict(X), other.predict(X * 2.0 ** power))
+    np.testing.assert_array_equal(one.feature_importances_, other.feature_importances_)
+
+
+@pytest.mark.parametrize("factor", [1e-305, 1e302])
+def test_columns_that_cannot_be_combined_are_refused(factor):
+    X, y = numbers(n=60)
+    X = X * [1, factor, 1, 1, 1, 1]
+    with pytest.raises(ValueError, match="standard deviations, .* in column 1"):
+        RandomForestRegressor(10, n_projections=5).fit(X, y)
+    RandomForestRegressor(10).fit(X, y)
+
+
+# What the page calls beside the estimators
+
+
+def test_single_trees_want_the_columns_that_they_grew_on():
+    X, y = numbers(n=60)
+    model = RandomForestRegressor(7, n_projections=4, random_state=0).fit(X, y)
+    wide = model.with_projections(X)
+    np.testing.assert_allclose(wide, np.hstack([X, X @ model.projections_.T]))
+    mean = np.mean([member.predict(wide)[:, 0] for member in model.trees_], axis=0)
+    np.testing.assert_allclose(mean, model.predict(X))
+    for other in (X, wide[:, :9], np.hstack([wide, X]), wide[0]):
+        for member in model.trees_:
+            with pytest.raises(ValueError, match="ask for 10 columns"):
+                member.predict(other)
+    with pytest.raises(ValueError, match="6 features"):
+        model.with_projections(wide)
+    wide[3, 2] = np.nan
+    with pytest.raises(ValueError, match="contains NaN"):
+        model.trees_[0].predict(wide)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "rows", "message"),
+    [
+        ([], [], "at least one tree"),
+        ([[1.0, 2.0]], [[0, 1]], "must have the shape"),
+        ([[[1.0]]], [[0, 1]], "must have the shape"),
+        ([[[1.0], [2.0]]], [[0]], "must have the shape"),
+        ([[[1.0], [2.0]]], [[0, 0]], "must be different and in 0..2"),
+        ([[[1.0]]], [[3]], "must be different and in 0..2"),
+        ([[[1.0]]], [[-1]], "must be different and in 0..2"),
+        ([[[1.0, 2.0]], [[1.0]]], [[0], [1]], "equally many numbers"),
+    ],
+)
+def test_bad_out_of_bag_predictions(predictions, rows, message):
+    with pytest.raises(ValueError, match=message):
+        out_of_bag_average(predictions, [np.array(row, int) for row in rows], 3)
+
+
+def test_trees_that_saw_every_row_have_no_say():
+    said = [np.empty((0, 1)), [[1.0, 2.0]], np.empty((0, 1))]
+    mean, count = out_of_bag_average(said, [np.array([], int), np.array([1]),
+                                            np.array([], int)], 2)
+    np.testing.assert_array_equal(mean, [[np.nan, np.nan], [1.0, 2.0]])
+    assert count.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("target", "weights", "n_classes", "message"),
+    [
+        ([0, 1, 1], [[0, 0, 0], [1, 1, 1]], 2, "every tree needs a row of positive"),
+        ([0, 1, 1], [[1, -1, 1]], 2, "No weight may be negative"),
+        ([0, 1, 1], [[1, np.nan, 1]], 2, "weights contains NaN"),
+        ([0, 1, 1], [[1, 1]], 2, "X has 3 rows"),
+        ([0, 1, 1], [1, 1, 1], 2, "X has 3 rows"),
+        ([0, 1], [[1, 1, 1]], 2, "X has 3 rows"),
+        ([0, 1, 2], [[1, 1, 1]], 2, "whole numbers from 0 to 1"),
+        ([0, -1, 1], [[1, 1, 1]], 2, "whole numbers from 0 to 1"),
+        ([0.0, 0.5, 1.0], [[1, 1, 1]], 2, "whole numbers from 0 to 1"),
+        ([0.0, np.nan, 1.0], [[1, 1, 1]], None, "target contains NaN"),
+        ([0.0, 1e99, 1.0], [[1, 1, 1]], None, r"largest \|target\| must be 0"),
+        ([0, 1, 1], [[1e-99, 1e-99, 0]], 2, r"largest \|weights\| must be 0"),
+    ],
+)
+def test_bad_arguments_of_grow_trees(target, weights, n_classes, message):
+    columns = Columns(np.array([[1.0], [2.0], [3.0]]))
+    criterion = SquaredError() if n_classes is None else Gini()
+    with pytest.raises(ValueError, match=message):
+        grow_trees(columns, np.array(target), np.array(weights), criterion, n_classes)
+
+
+@pytest.mark.parametrize("order", [[0], [0, 0, 1], [0, 1, 2, 3], [-1, 0, 1]])
+def test_orders_must_be_permutations(order):
+    with pytest.raises(ValueError, match="must hold each of 0..2 once"):
+        permutation_increases(lambda Z: Z.sum(), np.ones((3, 1)), [order])
+
+
+def test_variances_that_would_overflow_are_refused():
+    with pytest.raises(ValueError, match=r"largest \|predictions\|"):
+        shared_and_own_variance(1e200 * np.ones((2, 2, 1)))
+
+
+def test_minus_zero_is_zero_to_the_fingerprint():
+    X, y = numbers(n=30)
+    X[0, 0] = 0.0
+    model = RandomForestRegressor(20, random_state=0).fit(X, y)
+    X[0, 0] = -0.0
+    assert model.permutation_importance(X, y).importances.shape == (6, 5)
+
+
+@pytest.mark.parametrize("values", [[0.0], [1.0], [3.0, -9.0], [1e-310], [1.7e308]])
+def test_powers_of_two(values):
+    unit = float(random_forest.power_of_two(np.array(values)))
+    assert math.frexp(unit)[0] == 0.5
+    assert np.abs(np.array(values) / unit).max() < 2

@@ -57,8 +57,8 @@ def search(X, stats, criterion, min_leaf=1, learn=True):
             if min(left.sum(), right.sum()) < max(min_leaf, 1):
                 continue
             sums = [stats[:, side].sum(axis=1) for side in (left, right)]
-            if any(criterion.allowed(s, None, None) is not None
-                   and not criterion.allowed(s, None, None) for s in sums):
+            if any(criterion.allowed(s) is not None
+                   and not criterion.allowed(s) for s in sums):
                 continue
             best = max(best, sum(criterion.score(s) for s in sums) - parent)
     return best
@@ -339,3 +339,8 @@ def test_collapse_makes_leaves_and_says_where_nodes_went():
     np.testing.assert_array_equal(small.count, tree.count[kept])
     root_only, where = tree.collapse(np.ones(tree.node_count, dtype=bool))
     assert root_only.node_count == 1 and not where.any()
+
+
+def test_a_midpoint_beyond_float32_is_no_cut_of_its_own():
+    low, high = np.float32([[3.3e38], [3.4e38]])
+    assert low <= cut_between(low, high, single=True) < high
