@@ -30,10 +30,13 @@ from mlbook.ensembles.splits import Columns, ExactSplits, OpenNodes, cut_between
 from mlbook.ensembles.tree import Ints, Splits, Tree, grow
 from mlbook.validation import (
     Floats,
+    as_float,
     check_bool,
     check_choice,
     check_integer,
     check_number,
+    check_sample_weight,
+    positive_rows,
     random_generator,
 )
 
@@ -140,7 +143,7 @@ class StumpSplits(ExactSplits):
     def cut_scores(self, features: slice, total: Floats) -> Floats:
         """Return score(left) + score(right) of every cut, shape (features, n - 1).
 
-        Cuts between equal values score -inf.
+        Cuts between equal values score -inf, and so do those without weight on a side.
         """
         order = self.columns.order[features, :-1]
         left = np.empty((self.n_stats, *order.shape))
@@ -151,10 +154,15 @@ class StumpSplits(ExactSplits):
             if 2 * k + 1 < self.n_stats:
                 left[2 * k + 1] = running.imag
         right = total[:, np.newaxis, np.newaxis] - left
+        np.maximum(right, 0.0, out=right)  # rounding may leave -1e-16 where 0 is right
         scores = self.criterion.score(left)
         scores += self.criterion.score(right)
         if self.columns.tied[features].any():
             scores[self.blocked[features]] = -np.inf
+        if not self.weight.all():  # rows that were not drawn, or whose weight vanished
+            weighty = np.cumsum(self.weight.take(order) > 0, axis=1)
+            one_side = (weighty == 0) | (weighty == np.count_nonzero(self.weight))
+            scores[one_side] = -np.inf
         return scores
 
 
@@ -204,6 +212,8 @@ class DecisionStump(Classifier):
     ----------
     classes_ : ndarray of shape (K,)
     tree_ : Tree of one node (no cut was possible or needed) or three
+        Its ``sums`` are class weights times the power of two that brings the largest
+        weight of a row into [1, 2).
     stump_ : Stump
 
     Among equally good cuts the lowest feature wins, then the lowest threshold; among
@@ -219,7 +229,7 @@ class DecisionStump(Classifier):
         """Fit to X of shape (n, d) and labels y (n,); weights >= 0 (n,) or None."""
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
         finder = _finder(X, y, len(self.classes_), self.criterion)
-        self.tree_, _ = fit_stump(finder, weight)
+        self.tree_, _ = fit_stump(finder, _relative(weight, len(y)))
         self.stump_ = as_stump(self.tree_)
         return self
 
@@ -244,9 +254,14 @@ def _finder(X: Floats, y: Ints, n_classes: int, criterion: str) -> StumpSplits:
 # One round of AdaBoost
 
 
-def weighted_error(weight: Floats, wrong: NDArray[np.bool_]) -> float:
-    """Return the share of the weight on the wrong rows, in [0, 1]."""
-    return float(weight[wrong].sum() / weight.sum())
+def weighted_error(weight: ArrayLike, wrong: ArrayLike) -> float:
+    """Return the share of the weight on the wrong rows, in [0, 1]; both of shape (n,).
+
+    Raises ValueError for weights that are negative, not finite or all 0.
+    """
+    wrong = _vector("wrong", wrong) != 0
+    weight = _relative(weight, len(wrong))
+    return float(min(weight[wrong].sum() / weight.sum(), 1.0))
 
 
 def vote_weight(error: float, n_classes: int = 2) -> float:
@@ -255,18 +270,29 @@ def vote_weight(error: float, n_classes: int = 2) -> float:
     For two classes it is the minimum of (1 - error) exp(-a) + error exp(a). It is 0
     where the error is that of guessing, 1 - 1/K. Errors are kept the machine epsilon
     away from 0 and 1, so that |alpha| is at most 18.03 for two classes.
+
+    Raises ValueError for an error outside [0, 1] or no class.
     """
+    error = check_number("error", error, low=0, high=1)
+    n_classes = check_integer("n_classes", n_classes, low=1)
     error = min(max(error, LEAST_ERROR), 1 - LEAST_ERROR)
     return float(0.5 * (np.log1p(-error) - np.log(error) + np.log(max(n_classes - 1, 1))))
 
 
-def row_weights(sample_weight: Floats, margin: Floats) -> Floats:
-    """Return weights proportional to sample_weight * exp(-margin), of sum 1.
+def row_weights(sample_weight: ArrayLike | None, margin: ArrayLike) -> Floats:
+    """Return weights proportional to sample_weight * exp(-margin), (n,), of sum 1.
 
     The largest exponent is taken out first. A row's margin is the sum of alpha over the
     stumps that were right about it less those that were wrong: y F(x) for two classes.
+
+    Raises ValueError for a margin that is not finite, for weights that are negative,
+    not finite or all 0, and for different lengths.
     """
-    weight = sample_weight * np.exp(margin.min() - margin)
+    margin = _vector("margin", margin)
+    weight = check_sample_weight(sample_weight, len(margin))
+    with np.errstate(divide="ignore"):  # log(0) = -inf, whose exp is the weight 0
+        exponent = np.log(weight) - margin
+    weight = np.exp(exponent - exponent.max())
     return weight / weight.sum()
 
 
@@ -274,22 +300,57 @@ def loss_factor(error: float, alpha: float) -> float:
     """Return (1 - error) exp(-alpha) + error exp(alpha).
 
     A stump with this error and vote multiplies the exponential loss by that much.
+
+    Raises ValueError unless 0 <= error <= 1 and |alpha| <= 700: exp(710) overflows.
     """
+    error = check_number("error", error, low=0, high=1)
+    alpha = check_number("alpha", alpha, low=-700, high=700)
     return float((1 - error) * np.exp(-alpha) + error * np.exp(alpha))
 
 
-def exponential_loss(margin: Floats, sample_weight: Floats | None = None) -> float:
-    """Return the (weighted) mean of exp(-margin) over the rows."""
-    return float(np.average(np.exp(-margin), weights=sample_weight))
+def exponential_loss(
+    margin: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Return the (weighted) mean of exp(-margin) over the rows; both of shape (n,).
+
+    It is infinity where it exceeds the largest float, for margins below about -709.
+    """
+    margin = _vector("margin", margin)
+    weight = _relative(sample_weight, len(margin))
+    margin, weight = positive_rows(weight, margin, weight)
+    with np.errstate(over="ignore"):
+        return float(np.average(np.exp(-margin), weights=weight))
 
 
 def error_bound(errors: ArrayLike) -> Floats:
     """Return prod 2 sqrt(e_t (1 - e_t)) after each of the rounds, shape (rounds,).
 
     With two classes and a learning rate of 1, the training error is at most that.
+
+    Raises ValueError for an error outside [0, 1].
     """
-    errors = np.asarray(errors, dtype=np.float64)
+    errors = _vector("errors", errors)
+    if (errors < 0).any() or (errors > 1).any():
+        raise ValueError("errors must be >= 0 and <= 1: they are shares of the weight.")
     return np.cumprod(2 * np.sqrt(errors * (1 - errors)))
+
+
+def _vector(name: str, values: ArrayLike) -> Floats:
+    values = as_float(values, name)
+    if values.ndim != 1 or not len(values):
+        raise ValueError(
+            f"{name} must be a vector of at least one entry, got shape {values.shape}."
+        )
+    return values
+
+
+def _relative(sample_weight: ArrayLike | None, n: int) -> Floats:
+    """Return n checked weights, the largest brought into [1, 2) by a power of two.
+
+    That rounds no normal number, and no sum or square of them overflows.
+    """
+    weight = check_sample_weight(sample_weight, n)
+    return np.ldexp(weight, 1 - np.frexp(weight.max())[1])
 
 
 class AdaBoostClassifier(Classifier):
@@ -302,10 +363,11 @@ class AdaBoostClassifier(Classifier):
     criterion : "gini" or "error"
         How a stump picks its cut; see ``DecisionStump``. "gini" is what scikit-learn's
         default stumps do; "error" is what the exponential loss asks for.
-    learning_rate : float > 0
-        Multiplies alpha. At 1 a step goes to the minimum of the exponential loss along
-        its stump; at 2, with two classes, it would go to the point of equal loss on the
-        far side of that minimum, and beyond 2 the loss grows.
+    learning_rate : float from 1e-100 to 1e100
+        Multiplies alpha; beyond these limits votes would overflow or vanish. At 1 a
+        step goes to the minimum of the exponential loss along its stump; at 2, with two
+        classes, it would go to the point of equal loss on the far side of that minimum,
+        and beyond 2 the loss grows.
     resample : bool
         False: stumps are fitted to weighted rows. True: to n rows drawn with
         replacement, with probabilities equal to the weights, for learners that know no
@@ -320,8 +382,8 @@ class AdaBoostClassifier(Classifier):
     estimator_weights_ : ndarray of shape (rounds,), alpha times the learning rate
     estimator_errors_ : ndarray of shape (rounds,), weighted errors
 
-    Training stops early after a stump without error (its alpha is finite, see
-    ``vote_weight``), and before one that does no better than guessing, error
+    Training stops early after a stump without a mistake on any row (its alpha is
+    finite, see ``vote_weight``), and before one that does no better than guessing, error
     >= 1 - 1/K. When that is the first one, there is nothing to vote and ``fit`` raises
     ValueError. With ``resample`` a stump that fails because of an unlucky draw gets up
     to ten draws.
@@ -347,9 +409,9 @@ class AdaBoostClassifier(Classifier):
         """Fit to X of shape (n, d) and labels y (n,); weights >= 0 (n,) or None."""
         X, y, start = self._check_fit_data_and_target(X, y, sample_weight)
         rounds = check_integer("n_estimators", self.n_estimators, low=1)
-        rate = check_number("learning_rate", self.learning_rate, above=0)
-        check_bool("resample", self.resample)
-        rng = random_generator(self.random_state) if self.resample else None
+        rate = check_number("learning_rate", self.learning_rate, low=1e-100, high=1e100)
+        rng = random_generator(self.random_state)
+        rng = rng if check_bool("resample", self.resample) else None
         n_classes = len(self.classes_)
         finder = _finder(X, y, n_classes, self.criterion)
         margin = np.zeros(len(y))
@@ -364,7 +426,7 @@ class AdaBoostClassifier(Classifier):
             stumps.append(stump)
             alphas.append(alpha)
             errors.append(error)
-            if error == 0:
+            if not wrong.any():
                 break
         if not stumps:
             raise ValueError(
@@ -386,9 +448,10 @@ class AdaBoostClassifier(Classifier):
         return score
 
     def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:
-        """Yield ``decision_function`` after 1, 2, ... rounds."""
-        for votes in self._staged_votes(self._check_new_data(X)):
-            yield votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes.copy()
+        """Return an iterator over ``decision_function`` after 1, 2, ... rounds."""
+        X = self._check_new_data(X)  # here, so that a wrong X raises at once
+        return (votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes.copy()
+                for votes in self._staged_votes(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return labels, shape (m,): of the class with most votes, the first if equal."""

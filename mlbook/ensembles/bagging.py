@@ -20,7 +20,7 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ from mlbook.validation import (
 )
 
 WEIGHTS = ("free", "sum_to_one", "convex")
-ROUNDING = 1e-12  # a gain of this share of the largest squared error is rounding
+ROUNDING = 1e-12  # a difference of this share of the numbers compared is rounding
 
 Members = Sequence[tuple[str, Any]]
 Folds = Sequence[tuple[Ints, Ints]]
@@ -84,20 +84,28 @@ def convex_weights(errors: ArrayLike) -> Floats:
     The columns of ``errors``, of shape (n, T), are the corners of a polytope, and
     errors w is its point nearest to 0. Wolfe's method: while a corner lies on the near
     side of the present point, take it in, and go to the nearest point of the flat
-    through the corners in use, or as far as no weight becomes negative.
+    through the corners in use, or as far as no weight becomes negative. Members' errors
+    may differ in size by a factor of 1e10; beyond, rounding of the largest decides.
     """
     D = as_matrix(errors)
-    length2 = (D**2).sum(axis=0)
+    D = D / (np.abs(D).max() or 1.0)  # squares must not leave the range of floats
+    length = np.linalg.norm(D, axis=0)
     w = np.zeros(D.shape[1])
-    w[length2.argmin()] = 1.0
+    w[length.argmin()] = 1.0
     while True:
         point = D @ w
-        ahead = point @ D
-        new = int(ahead.argmin())
-        if ahead[new] >= point @ point - ROUNDING * length2.max() or w[new] > 0:
+        distance = np.linalg.norm(point)
+        if distance <= np.finfo(float).eps * length[w > 0].max():
+            return w  # 0 but for rounding
+        # how far each corner lies on the near side, beside its own length: one member
+        # with huge errors must not hide what the others can gain
+        ahead = (distance**2 - point @ D) / length
+        ahead[w > 0] = 0.0
+        new = int(ahead.argmax())
+        if ahead[new] <= ROUNDING * distance:
             return w
         better = _to_nearest_point(D, w, new)
-        if np.sum((D @ better) ** 2) >= point @ point:
+        if np.linalg.norm(D @ better) >= distance:
             return w  # rounding is all that is left
         w = better
 
@@ -111,7 +119,7 @@ def _to_nearest_point(D: Floats, w: Floats, new: int) -> Floats:
         low = used & (goal <= 0)
         if not low.any():
             return goal
-        share = np.where(low, w / np.where(low, w - goal, 1.0), np.inf)
+        share = np.where(low, w / np.where(w > goal, w - goal, 1.0), np.inf)
         first = int(share.argmin())  # the first weight that meets 0 on the way
         w = np.maximum(w + share[first] * (goal - w), 0.0)
         w[first] = 0.0
@@ -128,14 +136,18 @@ def minimum_variance_weights(
     ValueError unless S is symmetric and positive semi-definite.
     """
     S = as_matrix(covariance)
-    if S.shape[0] != S.shape[1] or not np.allclose(S, S.T, atol=1e-10 * abs(S).max()):
+    if S.shape[0] != S.shape[1] or not np.allclose(
+            S, S.T, rtol=0, atol=1e-10 * abs(S).max()):
         raise ValueError("covariance must be a symmetric matrix.")
-    values, vectors = np.linalg.eigh((S + S.T) / 2)
+    # each member in units of its own error: what is rounding depends on no other
+    size = np.sqrt(np.abs(np.diag(S)))
+    size[size == 0] = 1.0
+    values, vectors = np.linalg.eigh((S + S.T) / 2 / size / size[:, np.newaxis])
     if values[0] < -1e-10 * abs(values).max():
-        raise ValueError("covariance must be positive semi-definite, its smallest "
-                         f"eigenvalue is {values[0]:.3g}.")
+        raise ValueError("covariance must be positive semi-definite. With variances "
+                         f"scaled to 1 its smallest eigenvalue is {values[0]:.3g}.")
     values[values <= np.finfo(float).eps * len(S) * values.max()] = 0.0  # rounding
-    root = np.sqrt(values)[:, np.newaxis] * vectors.T  # root'root = S
+    root = np.sqrt(values)[:, np.newaxis] * vectors.T * size  # root'root = S
     return convex_weights(root) if nonnegative else affine_weights(root)
 
 
@@ -170,18 +182,33 @@ def blend_weights(
 # Members
 
 
+def check_estimator(name: str, value: Any) -> Any:
+    """Return ``value``, or raise TypeError unless it is an estimator (not its class)."""
+    if isinstance(value, type) or not (
+            hasattr(value, "fit") and hasattr(value, "get_params")):
+        raise TypeError(f"{name} must be an estimator with fit and get_params, such as "
+                        f"Ridge(), got {value!r}.")
+    return value
+
+
+def check_classifier(name: str, value: Any) -> None:
+    """Raise ValueError if ``value`` is known to be a regressor."""
+    kind = getattr(value, "_estimator_type", None)  # ours; scikit-learn's have tags
+    if kind is None and hasattr(value, "__sklearn_tags__"):
+        kind = value.__sklearn_tags__().estimator_type
+    if kind == "regressor":
+        raise ValueError(f"{name} must be a classifier, got the regressor "
+                         f"{type(value).__name__}.")
+
+
 def fresh_copy(estimator: Any, rng: np.random.Generator | None = None) -> Any:
     """Return an unfitted estimator with the same parameters, those of parts copied too.
 
     With ``rng`` everything called random_state in it is a new integer.
     """
-    parameters = {
-        name: fresh_copy(value)
-        if hasattr(value, "get_params") and not isinstance(value, type)
-        else copy.deepcopy(value)
-        for name, value in estimator.get_params(deep=False).items()
-    }
-    twin = type(estimator)(**parameters)
+    check_estimator("estimator", estimator)
+    parameters = estimator.get_params(deep=False)
+    twin = type(estimator)(**{k: _copied(v) for k, v in parameters.items()})
     if rng is not None:
         dice = [key for key in sorted(twin.get_params())
                 if key.rpartition("__")[2] == "random_state"]
@@ -190,31 +217,75 @@ def fresh_copy(estimator: Any, rng: np.random.Generator | None = None) -> Any:
     return twin
 
 
+def _copied(value: Any) -> Any:
+    if type(value) in (list, tuple):  # it may hold estimators, as that of a team does
+        return type(value)(_copied(part) for part in value)
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return fresh_copy(value)
+    return copy.deepcopy(value)
+
+
 def fit_copy(
     estimator: Any, X: Floats, y: NDArray[Any], weight: Floats,
     rng: np.random.Generator | None = None,
 ) -> Any:
-    """Return a fitted copy; it is told of weights only where one of them is not 1."""
+    """Return a fitted copy; it is told of weights only where one of them is not 1.
+
+    Raises ValueError if it must be told of them and takes none.
+    """
     model = fresh_copy(estimator, rng)
-    return model.fit(X, y) if (weight == 1).all() else model.fit(X, y, weight)
+    if (weight == 1).all():
+        return model.fit(X, y)
+    if not takes_weights(model):
+        raise ValueError(f"{type(model).__name__}, or a part of it, takes no "
+                         "sample_weight: fit without weights, or repeat rows.")
+    return model.fit(X, y, sample_weight=weight)
 
 
 def takes_weights(estimator: Any) -> bool:
-    """Return whether ``fit`` has a parameter sample_weight."""
-    return "sample_weight" in inspect.signature(estimator.fit).parameters
+    """Return whether ``fit`` has a parameter sample_weight, and those of parts too."""
+    parts = estimator._given_weights() if isinstance(estimator, (_Team, _Bag)) else []
+    return "sample_weight" in inspect.signature(estimator.fit).parameters \
+        and all(map(takes_weights, parts))
+
+
+def predicted(model: Any, X: Floats) -> Floats:
+    """Return what a regressor predicts, shape (m, 1).
+
+    Raises ValueError unless it is one finite number for each row.
+    """
+    said = np.asarray(model.predict(X), dtype=float).reshape(len(X), -1)
+    if said.shape[1] != 1 or not np.isfinite(said).all():
+        raise ValueError(f"{type(model).__name__} must predict one finite number for "
+                         "each row, and it predicts NaN, infinity or several.")
+    return said
 
 
 def class_shares(model: Any, X: Floats, n_classes: int) -> Floats:
     """Return probabilities, or votes where a model has none, shape (m, n_classes).
 
     The model's classes are among 0, ..., n_classes - 1; one it has not met gets 0.
+    Raises ValueError for other classes, such as a regressor's predictions, and for NaN.
     """
     shares = np.zeros((len(X), n_classes))
     if hasattr(model, "predict_proba"):
-        shares[:, np.asarray(model.classes_, dtype=np.intp)] = model.predict_proba(X)
+        known = _class_numbers(model, model.classes_, n_classes)
+        shares[:, known] = model.predict_proba(X)
     else:
-        shares[np.arange(len(X)), model.predict(X).astype(np.intp)] = 1.0
+        votes = _class_numbers(model, model.predict(X), n_classes)
+        shares[np.arange(len(X)), votes] = 1.0
+    if not np.isfinite(shares).all():
+        raise ValueError(f"{type(model).__name__} gives probabilities that are NaN.")
     return shares
+
+
+def _class_numbers(model: Any, classes: ArrayLike, n_classes: int) -> Ints:
+    """Return classes as row numbers of a table, none of them rounded to be one."""
+    if not np.isin(classes, np.arange(n_classes)).all():
+        raise ValueError(
+            f"{type(model).__name__} must be a classifier: it was fitted to the labels "
+            f"0, ..., {n_classes - 1} and answers with other numbers.")
+    return np.asarray(classes, dtype=np.intp)
 
 
 def accepts_nan(estimator: Any) -> bool:
@@ -234,7 +305,7 @@ def k_fold(n: int, n_folds: int, random_state: Any = None) -> list[tuple[Ints, I
     The folds are runs of neighbouring rows, as in scikit-learn, unless ``random_state``
     is given: then the rows are shuffled first.
     """
-    n_folds = check_integer("n_folds", n_folds, low=2)
+    n, n_folds = check_integer("n", n, low=0), check_integer("n_folds", n_folds, low=2)
     if n < n_folds:
         raise ValueError(f"{n_folds} folds need as many rows, got n_samples={n}.")
     order = np.arange(n)
@@ -252,7 +323,10 @@ def stratified_k_fold(codes: Ints, n_folds: int) -> list[tuple[Ints, Ints]]:
     ``codes`` are the classes 0, 1, ... in the order of their first rows. The rows of a
     class go to the folds in runs, as in scikit-learn's StratifiedKFold.
     """
-    n_folds = check_integer("n_folds", n_folds, low=2)
+    n_folds, codes = check_integer("n_folds", n_folds, low=2), np.asarray(codes)
+    if codes.ndim != 1 or (codes.size and (
+            codes.dtype.kind not in "iu" or codes.min() < 0)):
+        raise ValueError("codes must be a vector of whole numbers >= 0.")
     if len(codes) < n_folds:
         raise ValueError(f"{n_folds} folds need as many rows, got "
                          f"n_samples={len(codes)}.")
@@ -272,32 +346,64 @@ def _splits(fold: Ints, n_folds: int) -> list[tuple[Ints, Ints]]:
 def check_folds(folds: Iterable[Any], n: int) -> list[tuple[Ints, Ints]]:
     """Return the folds as a list of arrays; each row must be predicted exactly once.
 
-    Raises ValueError also where a row is trained on and predicted in the same fold.
+    A fold that predicts no row is left out. Raises ValueError also where a row is
+    trained on and predicted in the same fold, and where none is trained on.
     """
-    checked = [(np.asarray(train), np.asarray(test)) for train, test in folds]
-    predicted = np.concatenate([test for _, test in checked] or [[]])
-    if not np.array_equal(np.sort(predicted), np.arange(n)):
-        raise ValueError(f"The folds must predict each of the {n} rows once.")
+    checked = []
+    for fold in folds:
+        if not hasattr(fold, "__len__") or len(fold) != 2:
+            raise ValueError("Each fold must be a pair: rows to train on and rows to "
+                             f"predict, got {fold!r}.")
+        train, test = (_row_numbers(rows, n) for rows in fold)
+        if len(test):
+            checked.append((train, test))
+    if not checked:
+        raise ValueError("There are no folds. A generator gives them only once: pass a "
+                         "list.")
+    predicted_rows = np.concatenate([test for _, test in checked])
+    if not np.array_equal(np.sort(predicted_rows), np.arange(n)):
+        raise ValueError(f"The folds must predict each of the {n} rows once. (Rows of "
+                         "weight 0 are not counted.)")
     if any(np.intersect1d(train, test).size for train, test in checked):
         raise ValueError("A row must not be trained on in the fold that predicts it.")
+    if not all(len(train) for train, _ in checked):
+        raise ValueError("Every fold needs rows to train on.")
     return checked
 
 
-def out_of_fold(
-    estimators: Sequence[Any], X: Floats, y: Floats, folds: Folds,
-    sample_weight: Floats | None = None,
-) -> Floats:
-    """Return what each regressor predicts for rows it was not fitted on, shape (n, T).
+def _row_numbers(rows: ArrayLike, n: int) -> Ints:
+    rows = np.asarray(rows)
+    if rows.ndim != 1 or (rows.size and (
+            rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n)):
+        raise ValueError("The rows of a fold must be a vector of whole numbers from 0 "
+                         f"to {n - 1}. (Rows of weight 0 are not counted.)")
+    return rows.astype(np.intp)
 
-    For each fold copies are fitted to its training rows and predict the others.
+
+def out_of_fold(
+    estimators: Sequence[Any], X: Floats, y: NDArray[Any], folds: Iterable[Any],
+    sample_weight: ArrayLike | None = None,
+    outputs: Callable[[Any, Floats], Floats] = predicted,
+) -> Floats:
+    """Return what each estimator says of rows it was not fitted on, side by side.
+
+    For each fold copies are fitted to its training rows and say something of the
+    others: ``outputs(model, X)``, of shape (m, k), by default their predictions with
+    k = 1. The columns are those of the T estimators in turn, so the shape is (n, T)
+    by default.
     """
-    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    X, y = as_matrix(X, allow_nan=True), np.asarray(y)
+    if not len(estimators) or y.shape != (len(X),):
+        raise ValueError("There must be at least one estimator, and y must have the "
+                         f"shape {(len(X),)}, got {y.shape}.")
     weight = check_sample_weight(sample_weight, len(X))
-    P = np.empty((len(X), len(estimators)))
+    P = None
     for train, test in check_folds(folds, len(X)):
-        for t, estimator in enumerate(estimators):
-            model = fit_copy(estimator, X[train], y[train], weight[train])
-            P[test, t] = model.predict(X[test])
+        models = [fit_copy(estimator, X[train], y[train], weight[train])
+                  for estimator in estimators]
+        said = np.hstack([outputs(model, X[test]) for model in models])
+        P = np.empty((len(X), said.shape[1])) if P is None else P
+        P[test] = said
     return P
 
 
@@ -308,6 +414,10 @@ class _Team(Estimator):
     """A list of named estimators, whose parameters are reached as name__parameter."""
 
     estimators: Members | None
+
+    def _given_weights(self) -> list[Any]:
+        """Return the estimators that are handed the weights."""
+        return self._members()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; ``deep`` adds the members and theirs."""
@@ -341,26 +451,36 @@ class _Team(Estimator):
         """Return the estimators after a check of their names."""
         if self.estimators is None:
             return [member for _, member in self._default_members()]
-        team, taken = _named(self.estimators), sorted(self._defaults())
-        if not team or len(team) != len(self.estimators):
+        pairs = _pairs(self.estimators)
+        team = dict(pairs)
+        if not team or not len(team) == len(pairs) == len(self.estimators):
             raise ValueError("estimators must be a list of pairs (name, estimator), with "
                              "at least one of them and each name used once.")
+        taken = sorted({*self._defaults(), "random_state"})  # dice are found by name
         if any("__" in name or name in taken for name in team):
             raise ValueError("The names of estimators must not contain '__' nor be one "
                              f"of {taken}, got {list(team)}.")
-        return list(team.values())
+        return [check_estimator(f"The member {name!r}", member) for name, member in pairs]
+
+
+def _pairs(estimators: Any) -> list[tuple[str, Any]]:
+    """Return those entries of a list that are pairs of a name and something."""
+    entries = estimators if isinstance(estimators, (list, tuple)) else []
+    return [(entry[0], entry[1]) for entry in entries
+            if isinstance(entry, (list, tuple)) and len(entry) == 2
+            and isinstance(entry[0], str)]
 
 
 def _named(estimators: Any) -> dict[str, Any]:
     """Return the members by name; none where that is no list of pairs (yet)."""
-    pairs = estimators if isinstance(estimators, (list, tuple)) else []
-    return {pair[0]: pair[1] for pair in pairs
-            if isinstance(pair, (list, tuple)) and len(pair) == 2
-            and isinstance(pair[0], str) and hasattr(pair[1], "get_params")}
+    return {name: member for name, member in _pairs(estimators)
+            if hasattr(member, "get_params") and not isinstance(member, type)}
 
 
 class UniformBlend(_Team, Regressor):
     """The mean of several regressors.
+
+    X must have no missing values, even where all members take them.
 
     Parameters
     ----------
@@ -389,7 +509,7 @@ class UniformBlend(_Team, Regressor):
     def predict(self, X: ArrayLike) -> Floats:
         """Return the weighted sum of the members' predictions, shape (m,)."""
         X = self._check_new_data(X)
-        return sum(w * model.predict(X)
+        return sum(w * predicted(model, X)[:, 0]
                    for w, model in zip(self.weights_, self.estimators_, strict=True))
 
 
@@ -398,7 +518,8 @@ class LinearBlend(UniformBlend):
 
     A part of the rows is drawn at random. The members are fitted to the others, and
     ``blend_weights`` to what they predict for that part. Then the members are fitted
-    anew to all rows, and the weights stay.
+    anew to all rows, and the weights stay. X must have no missing values, even where all
+    members take them.
 
     Parameters
     ----------
@@ -442,8 +563,8 @@ class LinearBlend(UniformBlend):
         size = min(max(1, round(share * n)), n - 1)
         order = rng.permutation(n)
         apart, rest = np.sort(order[:size]), np.sort(order[size:])
-        P = np.column_stack([
-            fit_copy(member, X[rest], y[rest], weight[rest]).predict(X[apart])
+        P = np.hstack([
+            predicted(fit_copy(member, X[rest], y[rest], weight[rest]), X[apart])
             for member in members])
         self.weights_ = blend_weights(P, y[apart], self.weights, weight[apart])
         self.estimators_ = [fit_copy(member, X, y, weight) for member in members]
@@ -467,32 +588,35 @@ class _Stack(_Team):
 
     def _fit(self, X: Floats, y: NDArray[Any], weight: Floats) -> None:
         passthrough = check_bool("passthrough", self.passthrough)
-        members = self._members()
+        members, final = self._members(), self._final()
         folds = check_folds(self._folds(X, y), len(X))
         self._check_training_parts(y, folds)
-        features: Any = None
-        for train, test in folds:
-            found = np.hstack([
-                self._outputs(fit_copy(member, X[train], y[train], weight[train]),
-                              X[test]) for member in members])
-            if features is None:
-                features = np.empty((len(X), found.shape[1]))
-            features[test] = found
+        features = out_of_fold(members, X, y, folds, weight, self._outputs)
         if passthrough:
             features = np.hstack([features, X])
-        final = self._default_final() if self.final_estimator is None \
-            else self.final_estimator
         self.final_estimator_ = fit_copy(final, features, y, weight)
         self.estimators_ = [fit_copy(member, X, y, weight) for member in members]
         self._passes_through = passthrough
 
+    def _final(self) -> Any:
+        if self.final_estimator is None:
+            return self._default_final()
+        return check_estimator("final_estimator", self.final_estimator)
+
+    def _given_weights(self) -> list[Any]:
+        return [*self._members(), self._final()]
+
     def _folds(self, X: Floats, y: NDArray[Any]) -> Iterable[Any]:
-        if hasattr(self.cv, "split") and not isinstance(self.cv, str):
-            return self.cv.split(X, y)
-        if isinstance(self.cv, Iterable) and not isinstance(self.cv, str):
-            return self.cv
-        n_folds = check_integer("cv", self.cv, low=2)
-        return self._own_folds(y, n_folds)
+        cv = self.cv
+        if cv is None or isinstance(cv, (str, type)):
+            raise TypeError("cv must be a whole number, a list of pairs (rows to train "
+                            "on, rows to predict) or an object with split(X, y), got "
+                            f"{cv!r}.")
+        if hasattr(cv, "split"):
+            return cv.split(X, y)
+        if isinstance(cv, Iterable):
+            return cv
+        return self._own_folds(y, check_integer("cv", cv, low=2))
 
     def final_features(self, X: ArrayLike) -> Floats:
         """Return what the final estimator is told about X: a row for each row of X."""
@@ -504,8 +628,7 @@ class _Stack(_Team):
         raise NotImplementedError
 
     def _check_training_parts(self, y: NDArray[Any], folds: Folds) -> None:
-        if any(not len(train) for train, _ in folds):
-            raise ValueError("Every fold needs rows to train on.")
+        """Raise ValueError if a fold has too little to train on; else do nothing."""
 
     def _default_final(self) -> Any:
         raise NotImplementedError
@@ -516,6 +639,8 @@ class _Stack(_Team):
 
 class StackingRegressor(_Stack, Regressor):
     """A regressor that is fitted to the out-of-fold predictions of others.
+
+    X must have no missing values, even where all members take them.
 
     Parameters
     ----------
@@ -554,11 +679,13 @@ class StackingRegressor(_Stack, Regressor):
         return Ridge(alpha=0.0)
 
     def _outputs(self, model: Any, X: Floats) -> Floats:
-        return model.predict(X)[:, np.newaxis]
+        return predicted(model, X)
 
 
 class StackingClassifier(_Stack, Classifier):
     """A classifier that is fitted to the out-of-fold probabilities of others.
+
+    X must have no missing values, even where all members take them.
 
     Parameters
     ----------
@@ -583,8 +710,12 @@ class StackingClassifier(_Stack, Classifier):
     ) -> StackingClassifier:
         """Fit to X of shape (n, d) and labels y of shape (n,); return self.
 
-        Raises ValueError for one class, and where a fold leaves out a whole class.
+        Raises ValueError for one class, for a regressor among the members or as final
+        estimator, and where a fold leaves out a whole class.
         """
+        for member in self._members():
+            check_classifier("A member of StackingClassifier", member)
+        check_classifier("final_estimator", self._final())
         X, codes, weight = self._check_fit_data_and_target(X, y, sample_weight)
         if len(self.classes_) < 2:
             raise ValueError("StackingClassifier needs at least 2 classes, got one "
@@ -600,8 +731,8 @@ class StackingClassifier(_Stack, Classifier):
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class that the final estimator predicts, shape (m,)."""
         features = self.final_features(X)
-        codes = self.final_estimator_.predict(features)
-        return self.classes_[np.asarray(codes, dtype=np.intp)]
+        final, K = self.final_estimator_, len(self.classes_)
+        return self.classes_[_class_numbers(final, final.predict(features), K)]
 
     def _own_folds(self, y: NDArray[Any], n_folds: int) -> Folds:
         # scikit-learn numbers the classes as they come, which decides who gets the rest
@@ -626,7 +757,8 @@ class StackingClassifier(_Stack, Classifier):
     def _outputs(self, model: Any, X: Floats) -> Floats:
         K = len(self.classes_)
         if not hasattr(model, "predict_proba") and hasattr(model, "decision_function"):
-            return np.reshape(model.decision_function(X), (len(X), -1))
+            return as_float(model.decision_function(X), "decision_function").reshape(
+                len(X), -1)
         shares = class_shares(model, X, K)
         return shares[:, 1:] if K == 2 else shares
 
@@ -660,7 +792,8 @@ class LinearLogistic(Classifier):
         K = len(self.classes_)
         if K < 2:
             raise ValueError("LinearLogistic needs at least 2 classes, got one class: "
-                             f"{self.classes_[0]}.")
+                             f"{self.classes_[0]}. (In a bag, a draw may have missed "
+                             "the others; a tree can be fitted all the same.)")
         self.machines_ = [
             KernelLogisticRegression(self.C, Linear()).fit(X, codes == k, weight)
             for k in (range(K) if K > 2 else [1])]
@@ -671,7 +804,9 @@ class LinearLogistic(Classifier):
         X = self._check_new_data(X)
         if len(self.machines_) == 1:
             return self.machines_[0].predict_proba(X)
-        shares = np.column_stack([q.predict_proba(X)[:, 1] for q in self.machines_])
+        odds = np.column_stack([q.decision_function(X) for q in self.machines_])
+        logs = -np.logaddexp(0, -odds)  # far out all the probabilities underflow
+        shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -685,7 +820,8 @@ class LinearLogistic(Classifier):
 
 def drawn_share(n: int, size: int) -> float:
     """Return the expected share of n rows that ``size`` draws with replacement meet."""
-    return float(-np.expm1(size * np.log1p(-1 / n))) if n > 1 else 1.0
+    n, size = check_integer("n", n, low=1), check_integer("size", size, low=0)
+    return -math.expm1(size * math.log1p(-1 / n)) if n > 1 else float(size > 0)
 
 
 def draw_rows(
@@ -694,9 +830,14 @@ def draw_rows(
 ) -> Ints:
     """Return ``size`` of n rows, with replacement if ``bootstrap``, shape (size,).
 
-    ``chance``, shape (n,), holds the probabilities of the rows; None: all alike.
+    ``chance``, shape (n,), holds the probabilities of the rows; None: all alike, as
+    they must be without ``bootstrap``, where also size <= n.
     """
+    n = check_integer("n", n, low=1)
+    size = check_integer("size", size, low=0, high=None if bootstrap else n)
     if not bootstrap:
+        if chance is not None:
+            raise ValueError("chance must be None unless bootstrap=True.")
         return rng.permutation(n)[:size]
     if chance is None:
         return rng.integers(0, n, size=size)
@@ -729,7 +870,13 @@ class _Bag(Estimator):
         return accepts_nan(self._member())
 
     def _member(self) -> Any:
-        return self._default_estimator() if self.estimator is None else self.estimator
+        if self.estimator is None:
+            return self._default_estimator()
+        return check_estimator("estimator", self.estimator)
+
+    def _given_weights(self) -> list[Any]:
+        """Return the estimators that are handed weights; the bootstrap draws by them."""
+        return [] if self.bootstrap else [self._member()]
 
     def _fit(self, X: Floats, target: NDArray[Any], weight: Floats) -> None:
         B = check_integer("n_estimators", self.n_estimators, low=1)
@@ -745,7 +892,8 @@ class _Bag(Estimator):
             vars(self).pop(name, None)
         rng = random_generator(self.random_state)
         self._seeds = [int(seed) for seed in rng.integers(0, 2**31 - 1, size=B)]
-        self._chance = None if (weight == weight[0]).all() else weight / weight.sum()
+        share = weight / weight.max()  # their sum must not overflow
+        self._chance = None if (share == share[0]).all() else share / share.sum()
         self.estimators_ = []
         for b, rows in enumerate(self.estimators_samples_):
             dice = np.random.default_rng([1, self._seeds[b]])  # not those of the rows
@@ -759,22 +907,33 @@ class _Bag(Estimator):
 
     @property
     def estimators_samples_(self) -> list[Ints]:
-        """The rows that each member was fitted to; those of weight 0 are not counted."""
+        """The rows that each member was fitted to; those of weight 0 are not counted.
+
+        They are drawn anew from the members' seeds each time they are asked for.
+        """
+        self._check_is_fitted()
         chance = self._chance if self._bootstrapped else None
         return [draw_rows(np.random.default_rng(seed), self._n_rows, self._size,
                           self._bootstrapped, chance) for seed in self._seeds]
 
     def _average(self, X: Floats) -> Floats:
         """Return the mean of what the members say, shape (m, K)."""
-        return sum(self._said(model, X) for model in self.estimators_) \
-            / len(self.estimators_)
+        unit, B = self._unit(), len(self.estimators_)
+        return sum(unit * self._said(model, X) for model in self.estimators_) / (unit * B)
+
+    def _unit(self) -> float:
+        """Return a power of 2, so that unit * (B numbers) sum up without overflow."""
+        return 2.0 ** -len(self.estimators_).bit_length()
 
     def _score_out_of_bag(self, X: Floats, target: NDArray[Any], weight: Floats) -> None:
         rows = [np.setdiff1d(np.arange(len(X)), drawn)
                 for drawn in self.estimators_samples_]
-        said = (self._said(model, X[outside]) if len(outside) else np.empty((0, 1))
+        unit, width = self._unit(), self._said(self.estimators_[0], X[:1]).shape[1]
+        said = (unit * self._said(model, X[outside]) if len(outside)
+                else np.empty((0, width))
                 for model, outside in zip(self.estimators_, rows, strict=True))
         prediction, self.oob_count_ = out_of_bag_average(said, rows, len(X))
+        prediction /= unit
         nobody = self.oob_count_ == 0
         if nobody.any():
             warn(
@@ -785,7 +944,7 @@ class _Bag(Estimator):
         self.oob_score_ = math.nan
         if not nobody.all():
             self.oob_score_ = self._oob_score(
-                prediction[~nobody], target[~nobody], weight[~nobody])
+                prediction[~nobody], target[~nobody], weight[~nobody] / weight.max())
 
     def _said(self, model: Any, X: Floats) -> Floats:
         raise NotImplementedError
@@ -805,7 +964,8 @@ class BaggingRegressor(_Bag, Regressor):
     estimator : regressor; by default DecisionTreeRegressor(). Each copy gets its own
         seed for everything that is called random_state in it
     n_estimators : int >= 1, number of copies
-    max_samples : int, rows for each copy, or float in (0, 1], their share of n
+    max_samples : int, rows for each copy, or float in (0, 1], their share of n, rounded
+        down, but at least one row
     bootstrap : bool, whether rows are drawn with replacement, in proportion to
         ``sample_weight``; without, all alike, and the copies are given the weights.
         A row that was drawn k times is given once, with the weight k, if the
@@ -820,7 +980,8 @@ class BaggingRegressor(_Bag, Regressor):
     estimators_samples_ : list of B arrays, the rows that each was fitted to
     oob_prediction_ : ndarray of shape (n,), NaN where every copy drew the row; rows of
         weight 0 are not among the n. With ``oob_score`` only, like the next two
-    oob_score_ : float, its (weighted) R^2
+    oob_score_ : float, its (weighted) R^2. Where all y are equal: 1 if the predictions
+        equal them but for rounding, else 0
     oob_count_ : ndarray of shape (n,), copies that did not draw the row
     """
 
@@ -839,13 +1000,16 @@ class BaggingRegressor(_Bag, Regressor):
         return self._average(self._check_new_data(X))[:, 0]
 
     def _said(self, model: Any, X: Floats) -> Floats:
-        return model.predict(X)[:, np.newaxis]
+        return predicted(model, X)
 
     def _oob_score(self, prediction: Floats, target: Floats, weight: Floats) -> float:
-        error = np.average((target - prediction[:, 0]) ** 2, weights=weight)
+        size = np.abs(target).max() or 1.0  # squares must not leave the range of floats
+        said, target = prediction[:, 0] / size, target / size
+        if target.max() == target.min():  # nothing to explain, as in Regressor.score
+            return float(np.abs(said - target).max() <= ROUNDING)
+        error = np.average((target - said) ** 2, weights=weight)
         centre = np.average(target, weights=weight)
-        spread = np.average((target - centre) ** 2, weights=weight)
-        return float(1 - error / spread) if spread > 0 else float(error == 0)
+        return float(1 - error / np.average((target - centre) ** 2, weights=weight))
 
     def _store_out_of_bag(self, prediction: Floats) -> None:
         self.oob_prediction_ = prediction[:, 0]
@@ -876,7 +1040,11 @@ class BaggingClassifier(_Bag, Classifier):
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> BaggingClassifier:
-        """Fit to X of shape (n, d) and labels y of shape (n,); return self."""
+        """Fit to X of shape (n, d) and labels y of shape (n,); return self.
+
+        Raises ValueError for a regressor as estimator.
+        """
+        check_classifier("estimator", self._member())
         X, codes, weight = self._check_fit_data_and_target(X, y, sample_weight)
         self._fit(X, codes, weight)
         return self
@@ -901,7 +1069,10 @@ class BaggingClassifier(_Bag, Classifier):
 
 
 def sample_size(max_samples: Any, n: int) -> int:
-    """Return how many rows a copy is given: a count as it is, a float as a share."""
+    """Return how many rows a copy is given: a count as it is, a float as a share.
+
+    A share of n is rounded down, but at least 1.
+    """
     if isinstance(max_samples, (float, np.floating)):
         share = check_number("max_samples", max_samples, above=0, high=1)
         return max(1, int(share * n))

@@ -89,12 +89,18 @@ class Misclassification:
 class SquaredError:
     """Sums are (w, wy). The impurity is the variance; its w y^2 cancels in the gain.
 
-    The score is the square of a sum, so y should be centred before the tree is grown.
+    The score is the square of a sum: the finders subtract the mean of a node from its y,
+    which leaves the gain as it is.
     """
 
     def score(self, sums: Floats) -> Floats:
         weight, target = sums
         return target * target / _positive(weight)
+
+    def mean(self, sums: Floats) -> Floats:
+        """Return wy / w, 0 where w is 0."""
+        weight, target = sums
+        return target / _positive(weight)
 
     def allowed(self, sums: Floats) -> None:
         return None

@@ -25,6 +25,7 @@ from mlbook.ensembles.splits import Columns, ExactSplits
 from mlbook.ensembles.tree import Ints, Tree, grow
 from mlbook.validation import (
     Floats,
+    as_float,
     check_choice,
     check_integer,
     check_number,
@@ -37,7 +38,9 @@ from mlbook.validation import (
 class Loss(Protocol):
     """A loss of targets y (n,) and predictions F (n, K); w are the sample weights (n,).
 
-    F has a column for each class where there are three or more, otherwise one.
+    F has a column for each class where there are three or more, otherwise one. A label
+    and its opposite are treated alike: 1 - sigmoid(F) is written sigmoid(-F), because
+    the difference is rounded to 0 as soon as F is 37.
     """
 
     def start(self, y: Floats, w: Floats) -> Floats:
@@ -103,29 +106,28 @@ class LogisticLoss:
     """log(1 + e^F) - y F for y in {0, 1}; a leaf takes one Newton step."""
 
     def start(self, y: Floats, w: Floats) -> Floats:
-        share = np.average(y, weights=w)
-        return np.array([np.log(share / (1 - share))])
+        return log_odds(y, w)
 
     def value(self, y: Floats, F: Floats, w: Floats) -> float:
         return float(np.average(np.logaddexp(0, F[:, 0]) - y * F[:, 0], weights=w))
 
     def negative_gradient(self, y: Floats, F: Floats) -> Floats:
-        return y[:, np.newaxis] - sigmoid(F)
+        y = y[:, np.newaxis]
+        return y * sigmoid(-F) - (1 - y) * sigmoid(F)  # y - sigmoid(F)
 
     def leaf_values(
         self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
     ) -> Floats:
-        p = sigmoid(F[:, 0])
-        slope = np.bincount(leaf, w * (y - p), n_leaves)
-        return _ratio(slope, np.bincount(leaf, w * p * (1 - p), n_leaves))
+        slope = np.bincount(leaf, w * self.negative_gradient(y, F)[:, 0], n_leaves)
+        bend = w * sigmoid(F[:, 0]) * sigmoid(-F[:, 0])  # p (1 - p)
+        return _ratio(slope, np.bincount(leaf, bend, n_leaves))
 
 
 class ExponentialLoss:
     """exp(-(2y - 1) F) for y in {0, 1}: AdaBoost's loss, at F = half the log odds."""
 
     def start(self, y: Floats, w: Floats) -> Floats:
-        share = np.average(y, weights=w)
-        return np.array([np.log(share / (1 - share)) / 2])
+        return log_odds(y, w) / 2
 
     def value(self, y: Floats, F: Floats, w: Floats) -> float:
         return float(np.average(np.exp(-(2 * y - 1) * F[:, 0]), weights=w))
@@ -151,10 +153,10 @@ class MultinomialLoss:
     """
 
     def __init__(self, n_classes: int) -> None:
-        self.n_classes = n_classes
+        self.n_classes = check_integer("n_classes", n_classes, low=2)
 
     def start(self, y: Floats, w: Floats) -> Floats:
-        logs = np.log(np.bincount(y.astype(np.intp), w, self.n_classes) / w.sum())
+        logs = np.log(np.bincount(y.astype(np.intp), w, self.n_classes))
         return logs - logs.mean()
 
     def value(self, y: Floats, F: Floats, w: Floats) -> float:
@@ -162,61 +164,107 @@ class MultinomialLoss:
         return float(np.average(log_sum_exp(F) - chosen, weights=w))
 
     def negative_gradient(self, y: Floats, F: Floats) -> Floats:
-        return (y[:, np.newaxis] == np.arange(self.n_classes)) - softmax(F)
+        p, others = softmax_and_rest(F)
+        return np.where(y[:, np.newaxis] == np.arange(self.n_classes), others, -p)
 
     def leaf_values(
         self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
     ) -> Floats:
-        p = softmax(F)[:, k]
-        slope = np.bincount(leaf, w * ((y == k) - p), n_leaves)
-        step = _ratio(slope, np.bincount(leaf, w * p * (1 - p), n_leaves))
+        p, others = (part[:, k] for part in softmax_and_rest(F))
+        slope = np.bincount(leaf, w * np.where(y == k, others, -p), n_leaves)
+        step = _ratio(slope, np.bincount(leaf, w * p * others, n_leaves))
         return step * (self.n_classes - 1) / self.n_classes
 
 
-def sigmoid(F: Floats) -> Floats:
-    """Return 1 / (1 + e^-F) without overflow."""
-    return np.exp(-np.logaddexp(0, -F))
+def log_odds(y: Floats, w: Floats) -> Floats:
+    """Return log(weight of the ones / weight of the zeros) of y in {0, 1}, shape (1,).
+    """
+    return np.array([np.log(np.sum(w * y)) - np.log(np.sum(w * (1 - y)))])
+
+
+def sigmoid(F: ArrayLike) -> Floats:
+    """Return 1 / (1 + e^-F) without overflow, of the shape of F."""
+    return np.exp(-np.logaddexp(0, -np.asarray(F, dtype=np.float64)))
 
 
 def log_sum_exp(F: Floats) -> Floats:
-    """Return log sum_k e^F_k of each row of F, shape (n,), without overflow."""
+    """Return log sum_k e^F_k of each row of F, shape (n,), without overflow.
+
+    Raises ValueError unless F is a finite matrix of shape (n, K).
+    """
+    F = as_float(F, "F")
+    if F.ndim != 2 or F.shape[1] == 0:
+        raise ValueError(f"F must have shape (n, K) with K >= 1, got {F.shape}.")
     highest = F.max(axis=1)
     return highest + np.log(np.exp(F - highest[:, np.newaxis]).sum(axis=1))
 
 
 def softmax(F: Floats) -> Floats:
-    """Return e^F_k / sum_l e^F_l for each row of F, shape (n, K)."""
+    """Return e^F_k / sum_l e^F_l for each row of F, shape (n, K).
+
+    Raises ValueError unless F is a finite matrix of shape (n, K).
+    """
     return np.exp(F - log_sum_exp(F)[:, np.newaxis])
+
+
+def softmax_and_rest(F: Floats) -> tuple[Floats, Floats]:
+    """Return p = softmax(F) and 1 - p, each of shape (n, K).
+
+    1 - p is summed from the probabilities of the other classes: where p is nearly 1,
+    nothing is left of the difference.
+    """
+    p = softmax(F)
+    return p, p @ (1 - np.eye(p.shape[1]))
 
 
 def medians(values: Floats, w: Floats, group: Ints, n_groups: int) -> Floats:
     """Return the weighted median of each group, shape (n_groups,); 0 for an empty one.
 
     Where half of a group's weight lies on either side of a gap between two values, it
-    is the middle of the gap: a row of weight 2 counts as two rows.
+    is the middle of the gap: a row of weight 2 counts as two rows. Raises ValueError
+    unless ``values``, ``w`` >= 0 and ``group`` in {0, ..., n_groups - 1} have shape
+    (n,).
     """
-    order = np.lexsort((values, group))
-    values, w, group = values[order], w[order], group[order]
-    total = np.bincount(group, w, n_groups)
-    before = np.cumsum(total) - total
-    share = (np.cumsum(w) - before[group]) / total[group]
-    count = np.bincount(group, minlength=n_groups)
-    start = np.cumsum(count) - count
+    values, w, group = as_float(values, "values"), as_float(w, "w"), np.asarray(group)
+    if values.ndim != 1 or not values.shape == w.shape == group.shape:
+        raise ValueError(
+            "values, w and group must have one shape (n,), got "
+            f"{values.shape}, {w.shape} and {group.shape}."
+        )
+    if (w < 0).any() or not np.isin(group, np.arange(n_groups)).all():
+        raise ValueError(f"w must be >= 0 and group one of 0, ..., {n_groups - 1}.")
     nearly = 1e-12  # running sums of weights meet one half only up to rounding
-    lower = start + np.bincount(group[share < 0.5 - nearly], minlength=n_groups)
-    upper = start + np.bincount(group[share <= 0.5 + nearly], minlength=n_groups)
-    last = np.maximum(start + count - 1, 0)
-    middle = values[np.minimum(lower, last)] / 2 + values[np.minimum(upper, last)] / 2
-    return np.where(total > 0, middle, 0.0)
+    order = np.lexsort((values, group))
+    values, w = values[order], scaled(w[order])
+    names, starts = np.unique(group[order], return_index=True)
+    found = np.zeros(n_groups)
+    for name, x, weight in zip(
+        names, np.split(values, starts)[1:], np.split(w, starts)[1:], strict=True
+    ):
+        running = np.cumsum(weight)
+        if running[-1] > 0:
+            share = running / running[-1]
+            lower = np.count_nonzero(share < 0.5 - nearly)
+            upper = np.count_nonzero(share <= 0.5 + nearly)
+            found[int(name)] = x[lower] / 2 + x[upper] / 2
+    return found
+
+
+def scaled(values: Floats) -> Floats:
+    """Return the values over a power of two that brings the largest size to [1/2, 1).
+
+    Nothing is rounded, and squares and sums then stay within the range of floats.
+    """
+    exponent = np.frexp(np.abs(values).max(initial=0.0))[1]
+    return np.ldexp(values, -exponent)
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Return the quotient; 0 where the denominator has vanished.
+    """Return the quotient; 0 where the denominator is below 1e-150, as in scikit-learn.
 
-    So an empty leaf adds nothing, nor does one in which every probability has been
-    rounded to 0 or 1.
+    So an empty leaf adds nothing, nor does one in which the curvature has vanished.
     """
-    safe = np.abs(denominator) > 1e-150
+    safe = denominator > 1e-150
     return np.where(safe, numerator / np.where(safe, denominator, 1.0), 0.0)
 
 
@@ -235,8 +283,11 @@ def add_round(F: Floats, grown: Round, X: Floats) -> None:
 def has_stopped_falling(losses: list[float], patience: int, tol: float) -> bool:
     """Return whether the last loss is not ``tol`` below any of the ``patience`` before.
     """
+    check_integer("patience", patience, low=1)
+    if len(losses) <= patience:
+        return False
     *before, last = losses
-    return len(before) >= patience and last + tol >= max(before[-patience:])
+    return last + tol >= max(before[-patience:])
 
 
 # Estimators
@@ -291,8 +342,14 @@ class _GradientBoosting(Estimator):
         check_number("validation_fraction", self.validation_fraction, above=0, below=1)
         check_number("tol", self.tol, low=0)
 
+    @np.errstate(over="ignore", invalid="ignore")  # _loss_after reports it
     def _descend(self, X: Floats, y: Floats, w: Floats, loss: Loss) -> None:
         """Fit ``n_estimators`` rounds, fewer where the held-out loss stops falling."""
+        w = scaled(w)  # only the ratios of the weights count
+        if w.min() < 1e-100:
+            raise ValueError(
+                "A sample_weight is less than 1e-100 of another: set it to 0."
+            )
         rng = random_generator(self.random_state)
         held = self._hold_out(y, rng)
         X_new, y_new, w_new = X[held], y[held], w[held]
@@ -303,16 +360,32 @@ class _GradientBoosting(Estimator):
         self.trees_: list[Round] = []
         losses: list[float] = []
         watched: list[float] = []
-        for _ in range(self.n_estimators):
+        self._loss_after(0, loss, y, F, w)
+        for t in range(1, self.n_estimators + 1):
             self.trees_.append(self._round(columns, y, w, F, loss, rng))
-            losses.append(loss.value(y, F, w))
+            losses.append(self._loss_after(t, loss, y, F, w))
             if self.n_iter_no_change is not None:
                 add_round(F_new, self.trees_[-1], X_new)
-                watched.append(loss.value(y_new, F_new, w_new))
+                watched.append(self._loss_after(t, loss, y_new, F_new, w_new))
                 if has_stopped_falling(watched, self.n_iter_no_change, self.tol):
                     break
         self.train_score_, self.validation_score_ = np.array(losses), np.array(watched)
         self.n_estimators_ = len(self.trees_)
+
+    def _loss_after(
+        self, t: int, loss: Loss, y: Floats, F: Floats, w: Floats
+    ) -> float:
+        """Return the mean loss after round t (0: the start).
+
+        Raises ValueError where it overflows.
+        """
+        value = loss.value(y, F, w) if np.isfinite(F).all() else np.inf
+        if np.isfinite(value):
+            return value
+        what = "The predictions or their loss overflow"
+        if t == 0:
+            raise ValueError(f"{what} at the start: give y in a larger unit.")
+        raise ValueError(f"{what} after round {t}: lower learning_rate.")
 
     def _round(
         self, columns: Columns, y: Floats, w: Floats, F: Floats, loss: Loss,
@@ -340,7 +413,11 @@ class _GradientBoosting(Estimator):
     def _fit_tree(
         self, columns: Columns, target: Floats, w: Floats, rows: Ints | None
     ) -> tuple[Tree, Ints]:
-        """Return a regression tree for the target and the leaf of every row of X."""
+        """Return a regression tree for the target and the leaf of every row of X.
+
+        Only its shape is used: its sums and gains are those of the scaled target.
+        """
+        target = scaled(target)
         stats = np.stack([w, w * target])
         if rows is not None:
             stats, target = stats[:, rows], target[rows]
@@ -362,23 +439,31 @@ class _GradientBoosting(Estimator):
         if held.all():
             raise ValueError(
                 f"validation_fraction={self.validation_fraction} leaves no row of "
-                f"{len(y)} to fit."
+                f"{len(y)} to fit: lower it, or set n_iter_no_change=None."
             )
         if self._estimator_type == "classifier" and (
             len(np.unique(y[~held])) < len(np.unique(y))
         ):
             raise ValueError(
-                "The rows that are fitted lack a class: lower validation_fraction."
+                "The rows that are fitted lack a class: lower validation_fraction or "
+                "change random_state."
             )
         return held
 
     def _staged_scores(self, X: ArrayLike) -> Iterator[Floats]:
-        """Yield F after each round, (m, K): one array, which every round changes."""
+        """Yield F after each round, (m, K): one array, which every round changes.
+
+        X is checked at once, and a later ``fit`` does not change what is yielded.
+        """
         X = self._check_new_data(X)
         F = np.tile(self.start_, (len(X), 1))
-        for grown in self.trees_:
-            add_round(F, grown, X)
-            yield F
+
+        def stages(trees: list[Round]) -> Iterator[Floats]:
+            for grown in trees:
+                add_round(F, grown, X)
+                yield F
+
+        return stages(self.trees_)
 
     def _scores(self, X: ArrayLike) -> Floats:
         """Return F after the last round, (m, K)."""
@@ -393,7 +478,8 @@ class GradientBoostingRegressor(Regressor, _GradientBoosting):
     ----------
     loss : "squared_error" or "absolute_error"
     n_estimators : int >= 1, rounds
-    learning_rate : float >= 0, the factor eta of every tree
+    learning_rate : float >= 0, the factor eta of every tree; above 2 the squared loss
+        grows from round to round
     max_depth : int >= 1, of each tree; None: until its leaves are pure or too small
     subsample : float in (0, 1], the share of the rows that a round draws for its trees
         and their leaves, without replacement
@@ -408,7 +494,8 @@ class GradientBoostingRegressor(Regressor, _GradientBoosting):
     Attributes
     ----------
     start_ : ndarray of shape (1,), the constant F_0
-    trees_ : list of rounds, each a list of (tree, what its nodes add, times eta)
+    trees_ : list of rounds, each a list of (tree, what its nodes add, times eta); the
+        sums and gains of a tree are in units of its own
     train_score_ : ndarray of shape (n_estimators_,), the mean loss of the rows that are
         not held out, after each round; a squared error counts half, and the rows that
         ``subsample`` passes over count too
@@ -445,7 +532,8 @@ class GradientBoostingRegressor(Regressor, _GradientBoosting):
     ) -> GradientBoostingRegressor:
         """Fit to X of shape (n, d) and y of shape (n,).
 
-        Raises ValueError or TypeError for bad parameters and bad data.
+        Raises ValueError or TypeError for bad parameters and bad data, and ValueError
+        where predictions or their loss overflow.
         """
         self._check_parameters()
         X, y, w = self._check_fit_data_and_target(X, y, sample_weight)
@@ -504,14 +592,15 @@ class GradientBoostingClassifier(Classifier, _GradientBoosting):
     ) -> GradientBoostingClassifier:
         """Fit to X of shape (n, d) and labels y of shape (n,), of two classes or more.
 
-        Raises ValueError or TypeError for bad parameters and bad data.
+        Raises ValueError or TypeError for bad parameters and bad data, and ValueError
+        where predictions or their loss overflow.
         """
         self._check_parameters()
         X, y, w = self._check_fit_data_and_target(X, y, sample_weight)
         n_classes = len(self.classes_)
         if n_classes < 2:
             raise ValueError(
-                f"y contains 1 class, {self.classes_[0]!r}: boosting needs two or more."
+                f"y contains 1 class, {self.classes_[0]}: boosting needs two or more."
             )
         if self.loss == "exponential" and n_classes > 2:
             raise ValueError(
@@ -546,10 +635,14 @@ class GradientBoostingClassifier(Classifier, _GradientBoosting):
     def _probabilities(self, F: Floats) -> Floats:
         if F.shape[1] > 1:
             return softmax(F)
-        p = sigmoid(F[:, 0] * (2 if self.loss == "exponential" else 1))
-        return np.column_stack([1 - p, p])
+        logit = F[:, 0] * (2 if self.loss == "exponential" else 1)
+        return np.column_stack([sigmoid(-logit), sigmoid(logit)])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class of the largest probability, shape (m,)."""
+        """Return the class of the largest probability, shape (m,).
+
+        Of equal ones it is the first in ``classes_``. Where two classes have 1/2 each,
+        scikit-learn takes the second.
+        """
         p = self.predict_proba(X)
         return self.classes_[p.argmax(axis=1)]

@@ -90,8 +90,7 @@ class BinnedColumns:
                 )
         self.n_bins = max(len(cuts) for cuts in self.edges) + 1
         self.categorical = np.zeros(X.shape[1], dtype=bool)
-        kind = np.uint8 if self.n_bins < 256 else np.uint16
-        self.code = np.empty(X.shape[::-1], dtype=kind)
+        self.code = np.empty(X.shape[::-1], dtype=np.min_scalar_type(self.n_bins))
         for f, (values, cuts) in enumerate(zip(X.T, self.edges, strict=True)):
             self.code[f] = np.searchsorted(cuts, values, side="left")
         absent = np.isnan(X.T)

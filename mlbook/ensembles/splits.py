@@ -14,14 +14,14 @@ Source: the presorted layout is that of SLIQ (Mehta, Agrawal and Rissanen, 1996)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mlbook.ensembles.criteria import Criterion
+from mlbook.ensembles.criteria import Criterion, SquaredError
 from mlbook.ensembles.tree import Bools, Ints, Splits, send_left
 from mlbook.validation import Floats
 
@@ -62,10 +62,14 @@ class OpenNodes:
         """How many rows of the node there are up to each position, shape (M,)."""
         return np.arange(len(self.node)) - np.repeat(self.starts - 1, self.counts)
 
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return for each position the entry of its node; values are (..., m)."""
+        return np.repeat(values, self.counts, axis=-1)
+
     @cached_property
     def sums_at(self) -> Floats:
         """The sums of the node of each position, shape (s, M)."""
-        return np.repeat(self.sums, self.counts, axis=1)
+        return self.spread(self.sums)
 
 
 class Columns:
@@ -164,6 +168,9 @@ class ExactSplits:
         self.n_stats = len(stats)
         self.packed = pack(stats)
         self.stats = stats
+        # Its gain is the same for y - c. With c the mean of each node the scores are
+        # those of differences within the node, which far nodes cannot drown.
+        self.centred = isinstance(criterion, SquaredError)
         self.min_samples_leaf = min_samples_leaf
         self.min_samples_split = max(min_samples_split, 2 * min_samples_leaf)
         self.max_features, self.rng = max_features, rng
@@ -325,9 +332,12 @@ class ExactSplits:
         self, nodes: OpenNodes, feature: Ints, order: Ints, key: Ints | None
     ) -> tuple[_Scan, Any]:
         """Return the best cut of each node and the score that its gain starts from."""
-        first = running_sums(
-            self.packed, self.n_stats, order, nodes.counts, nodes.starts
-        )
+        if self.centred:
+            nodes, first = self._centred(nodes, order)
+        else:
+            first = running_sums(
+                self.packed, self.n_stats, order, nodes.counts, nodes.starts
+            )
         blocked = np.zeros(len(order), dtype=bool)
         if key is not None:  # equal values cannot be parted
             np.equal(key[1:], key[:-1], out=blocked[:-1])
@@ -342,6 +352,15 @@ class ExactSplits:
             slack=self.slack,
         )
         return _Scan(best, position, np.zeros(len(best), dtype=bool)), self._own(nodes)
+
+    def _centred(self, nodes: OpenNodes, order: Ints) -> tuple[OpenNodes, Floats]:
+        """Return the nodes and the running sums for y less the mean of each node."""
+        rows = self.packed[0].take(order)  # w + i wy
+        rows.imag -= nodes.spread(self.criterion.mean(nodes.sums)) * rows.real
+        first = running_sums(
+            [rows], 2, np.arange(len(order)), nodes.counts, nodes.starts
+        )
+        return replace(nodes, sums=first[:, nodes.ends]), first
 
     def _scan_present(
         self, nodes: OpenNodes, n_present: Ints, first: Floats, blocked: Bools
@@ -594,7 +613,8 @@ def category_scores(sums: Floats) -> Floats:
     else:
         weight = sums.sum(axis=0)
         share = sums / np.where(empty, 1.0, weight)
-        mean = (share * weight).sum(axis=2) / weight.sum(axis=1)
+        total = weight.sum(axis=1)  # 0 in a node that asks for another feature
+        mean = (share * weight).sum(axis=2) / np.where(total > 0, total, 1.0)
         centred = share - mean[:, :, np.newaxis]
         spread = np.einsum("kmq,lmq,mq->mkl", centred, centred, weight)
         direction = np.linalg.eigh(spread)[1][:, :, -1]

@@ -105,6 +105,56 @@ def test_one_gini_stump_is_scikit_learns():
         np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
+def gini_of_sides(left, y, weight):
+    """Gini of both sides times their weights; no sum is a difference of sums."""
+    total = 0.0
+    for side in (left, ~left):
+        b = [(side & (y == k)) @ weight for k in (0, 1)]
+        total += 2 * b[0] * b[1] / np.maximum(b[0] + b[1], 1e-300)
+    return total
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_every_stump_of_a_long_training_is_the_best(seed):
+    """Weights fall to 1e-120, and a difference of sums can no longer see them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(100, 2)).astype(np.float32).astype(float)
+    y = (X.sum(axis=1) > 0).astype(int)
+    model = AdaBoostClassifier(1500).fit(X, y)
+    assert len(model.estimators_) == 1500
+    cuts = np.array([stump.predict(X) for stump in all_stumps(X, 2)]) == 0
+    weight = weights(model, X, y)
+    assert weight[-1].min() < 1e-100
+    for t, stump in enumerate(model.estimators_):
+        least = gini_of_sides(cuts, y, weight[t]).min()
+        left = X[:, stump.feature] <= stump.threshold
+        assert gini_of_sides(left, y, weight[t]) == pytest.approx(least, abs=2e-12)
+        assert model.estimator_errors_[t] == pytest.approx(
+            weight[t][stump.predict(X) != y].sum(), rel=1e-6)
+        if t % 50 == 0:
+            tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(
+                X, y, weight[t]).tree_
+            theirs = X[:, tree.feature[0]] <= tree.threshold[0]
+            assert gini_of_sides(theirs, y, weight[t]) == pytest.approx(
+                least, abs=2e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_stump_with_next_to_no_weight_at_the_end_is_scikit_learns(n_classes):
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 1)).astype(np.float32).astype(float)
+        y = rng.integers(0, n_classes, 60)
+        weight = rng.uniform(0.5, 1, 60)
+        last = np.argsort(X[:, 0])[-3:]
+        weight[last], y[last] = 1e-20, [0, 1, n_classes - 1]
+        ours = DecisionStump("gini").fit(X, y, weight)
+        theirs = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y, weight)
+        assert ours.stump_.threshold == theirs.tree_.threshold[0]
+        np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X),
+                                   rtol=1e-9)
+
+
 # Against brute force
 
 
@@ -310,6 +360,51 @@ def test_alpha_at_the_ends_is_finite():
 def test_weighted_error_by_hand():
     wrong = np.array([True, False, True])
     assert weighted_error(np.array([1.0, 2.0, 5.0]), wrong) == 0.75
+    assert weighted_error([1, 2, 5], [1, 0, 1]) == 0.75  # a mask, not positions
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: vote_weight(np.nan), "error must be finite and >= 0 and <= 1"),
+        (lambda: vote_weight(-0.1), "error must be"),
+        (lambda: vote_weight(1.1), "error must be"),
+        (lambda: vote_weight(0.2, 0), "n_classes must be >= 1"),
+        (lambda: loss_factor(1.1, 0.0), "error must be"),
+        (lambda: loss_factor(0.0, 800.0), "alpha must be"),
+        (lambda: row_weights(np.ones(2), [np.nan, 0]), "margin contains NaN"),
+        (lambda: row_weights(np.ones(1), np.zeros(3)), "sample_weight.shape"),
+        (lambda: row_weights(np.zeros(2), np.zeros(2)), "sample_weight is zero"),
+        (lambda: row_weights(None, []), "margin must be a vector of at least one"),
+        (lambda: weighted_error(np.zeros(2), [True, False]), "sample_weight is zero"),
+        (lambda: weighted_error([1.0, -1.0], [True, False]), "weights must be >= 0"),
+        (lambda: weighted_error([1.0, 1.0], [True, np.nan]), "wrong contains NaN"),
+        (lambda: weighted_error([1.0, 1.0], [[True, False]]), "wrong must be a vector"),
+        (lambda: exponential_loss([np.nan]), "margin contains NaN"),
+        (lambda: error_bound([0.2, 1.2]), "errors must be >= 0 and <= 1"),
+        (lambda: error_bound([-0.2]), "errors must be >= 0 and <= 1"),
+        (lambda: error_bound([np.nan]), "errors contains NaN"),
+    ],
+)
+def test_helpers_refuse_what_has_no_answer(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_helpers_at_the_ends():
+    assert exponential_loss([-800.0]) == np.inf
+    assert exponential_loss([-800.0, 0.0], [0, 2]) == 1
+    assert exponential_loss([0.0, 0.0], [1.7e308, 1.7e308]) == 1
+    assert error_bound([0.0, 0.3]).tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(row_weights([0.0, 1.0, 3.0], [-9.0, 1.0, 1.0]),
+                               [0, 1 / 4, 3 / 4])
+    # a start that is 1e-300 against e^800: no factor fits into a float, the share does
+    np.testing.assert_allclose(row_weights([1e-300, 1.0], [0.0, 800.0]),
+                               [1, np.exp(300 * np.log(10) - 800)], rtol=1e-9)
+    almost = np.random.default_rng(0).uniform(size=(500, 30))
+    for weight in almost:  # all rows but one without weight: rounding may exceed 1
+        weight[7] = 0
+        assert weighted_error(weight, np.arange(30) != 7) <= 1
 
 
 # The exponential loss
@@ -480,13 +575,26 @@ def test_a_row_whose_weight_has_vanished_comes_back():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_scale_of_the_weights_does_not_matter(n_classes):
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e-8, 1e200, 3e307])
+def test_the_scale_of_the_weights_does_not_matter(n_classes, criterion, scale):
     X, y, weight = tied(60, 3, n_classes, seed=2)
-    one = AdaBoostClassifier(15, "error").fit(X, y, weight)
-    other = AdaBoostClassifier(15, "error").fit(X, y, weight * 1e-8)
+    if scale == 1e-320:  # whole multiples of the smallest float: nothing is rounded
+        scale = 2.0**-1074
+    with np.errstate(all="raise", under="ignore"):
+        one = AdaBoostClassifier(15, criterion).fit(X, y, weight)
+        other = AdaBoostClassifier(15, criterion).fit(X, y, weight * scale)
     assert one.estimators_ == other.estimators_
     np.testing.assert_allclose(one.estimator_weights_, other.estimator_weights_,
                                rtol=1e-9)
+    stump = DecisionStump(criterion).fit(X, y, weight)
+    scaled = DecisionStump(criterion).fit(X, y, weight * scale)
+    assert stump.stump_ == scaled.stump_
+    np.testing.assert_allclose(stump.predict_proba(X), scaled.predict_proba(X),
+                               rtol=1e-9)
+    wrong = stump.predict(X) != y
+    assert weighted_error(weight * scale, wrong) == pytest.approx(
+        weighted_error(weight, wrong), rel=1e-9)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -499,6 +607,49 @@ def test_weights_are_repeated_rows(criterion):
     assert kept.estimators_ == repeated.estimators_
     np.testing.assert_allclose(kept.estimator_weights_, repeated.estimator_weights_,
                                rtol=1e-9)
+
+
+def test_training_ends_at_a_stump_without_a_mistake_not_at_an_error_of_zero():
+    """At a rate of 50 weights vanish, and with them the error of a stump that errs."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    model = AdaBoostClassifier(10, learning_rate=50.0).fit(X, y)
+    mistakes = (says(model, X) != y).sum(axis=1)
+    assert model.estimator_errors_[2] == 0 and mistakes[2] > 0
+    assert len(model.estimators_) == 10 and (mistakes > 0).all()
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_a_small_error_is_no_perfect_stump():
+    X, y = np.arange(4.0)[:, np.newaxis], [0, 1, 0, 1]
+    model = AdaBoostClassifier(50, "error").fit(X, y, [1, 1e-8, 1, 1])
+    assert model.estimator_errors_[0] < 1e-8
+    assert len(model.estimators_) > 1
+
+
+def test_a_constant_column_gives_exactly_one_stump():
+    """After the majority all that is left is guessing, up to the rounding of sums."""
+    for a in range(2, 40):
+        for b in range(1, a):
+            model = AdaBoostClassifier(50).fit(np.ones((a + b, 1)), [0] * a + [1] * b)
+            assert len(model.estimators_) == 1
+
+
+def test_equal_gains_are_relative_to_the_weight():
+    X, y, _ = tied(60, 3)
+    plain = DecisionStump("error").fit(X, y)
+    finder = StumpSplits(Columns(X, presort=True), y, 2, Misclassification())
+    for scale in (1e-14, 1e-8, 1e8):
+        assert as_stump(fit_stump(finder, np.full(60, scale))[0]) == plain.stump_
+
+
+@pytest.mark.parametrize("rate", [1e-100, 1000.0, 1e100])
+def test_votes_of_any_size_give_probabilities(rate):
+    for X, y in (([[0.0], [1.0]], [0, 1]), noisy(60, 3)):
+        p = AdaBoostClassifier(9, learning_rate=rate).fit(X, y).predict_proba(X)
+        assert np.isfinite(p).all()
+        np.testing.assert_allclose(p.sum(axis=1), 1)
 
 
 # Stages, samples and parameters
@@ -515,6 +666,14 @@ def test_a_stage_is_a_shorter_training(n_classes):
         np.testing.assert_array_equal(stages[rounds - 1], short.decision_function(X))
 
 
+def test_stages_refuse_at_once_what_fit_did_not_see():
+    with pytest.raises(ValueError, match="not fitted yet"):
+        AdaBoostClassifier().staged_decision_function([[0.0]])
+    model = AdaBoostClassifier().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="X has 2 features"):
+        model.staged_decision_function([[0.0, 1.0]])
+
+
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_a_resampled_round_is_a_stump_on_the_drawn_rows(criterion):
     """No threshold lies beside a row that was not drawn."""
@@ -529,6 +688,68 @@ def test_a_resampled_round_is_a_stump_on_the_drawn_rows(criterion):
         # but its error is the one on the weighted rows
         assert model.estimator_errors_[0] == pytest.approx(
             np.mean(alone.predict(X) != y))
+
+
+def test_a_round_draws_again_until_there_is_an_edge():
+    """Of the best stumps on these four rows half of the draws show none."""
+    X = np.arange(4.0)[:, np.newaxis]
+    for seed in range(200):
+        model = AdaBoostClassifier(1, "error", resample=True, random_state=seed)
+        assert model.fit(X, [0, 1, 1, 0]).estimator_errors_[0] < 0.5
+
+
+def test_the_first_draw_is_kept_when_it_beats_a_guess_among_three():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)
+    between = 0
+    for seed in range(60):
+        drawn = np.random.default_rng(seed).multinomial(60, np.full(60, 1 / 60))
+        first = DecisionStump("error").fit(X, y, drawn)
+        error = np.mean(first.predict(X) != y)
+        if 0.5 < error < 2 / 3 - 1e-9:
+            model = AdaBoostClassifier(1, "error", resample=True, random_state=seed)
+            assert model.fit(X, y).estimators_ == [first.stump_]
+            between += 1
+    assert between >= 10
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_rows_that_were_not_drawn_take_no_side(criterion):
+    """Few rows and a rare class: often no cut gains anything, and none is made up."""
+    rule = Misclassification() if criterion == "error" else TwoClassGini()
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(8, 2)), np.array([0, 1, 1, 1, 1, 1, 1, 0])
+        drawn = rng.multinomial(8, np.full(8, 1 / 8)).astype(float)
+        finder = StumpSplits(Columns(X, presort=True), y, 2, rule)
+        tree, _ = fit_stump(finder, drawn)
+        kept = DecisionStump(criterion).fit(X, y, drawn)
+        if len(kept.classes_) == 2:
+            assert as_stump(tree) == kept.stump_
+        assert (tree.sums.sum(axis=0) > 0).all()
+    X, y = np.array([[0.0], [0.0], [1.0]]), np.array([0, 1, 1])
+    finder = StumpSplits(Columns(X, presort=True), y, 2, rule)
+    tree, _ = fit_stump(finder, np.array([1.0, 2, 0]))
+    assert as_stump(tree) == Stump(0, np.inf, 1, 1)
+
+
+def test_resampling_takes_the_sample_weights():
+    X, y = noisy(80, 3)
+    weight = np.random.default_rng(0).uniform(0, 5, 80)
+    model = AdaBoostClassifier(5, "error", resample=True, random_state=0)
+    model.fit(X, y, weight)
+    wrong = model.estimators_[0].predict(X) != y
+    assert model.estimator_errors_[0] == pytest.approx(weighted_error(weight, wrong))
+    drawn = np.random.default_rng(0).multinomial(80, weight / weight.sum())
+    assert model.estimators_[0] == DecisionStump("error").fit(X, y, drawn).stump_
+
+
+def test_a_generator_moves_on_from_round_to_round():
+    X, y = noisy(80, 3)
+    one = AdaBoostClassifier(5, resample=True, random_state=3).fit(X, y)
+    rng = np.random.default_rng(3)
+    other = AdaBoostClassifier(5, resample=True, random_state=rng).fit(X, y)
+    assert one.estimators_ == other.estimators_
 
 
 def test_resampling_draws_in_proportion_to_the_weights():
@@ -567,9 +788,11 @@ def test_the_stump_of_a_tree():
         ({"n_estimators": 0}, ValueError, "n_estimators must be >= 1"),
         ({"n_estimators": 2.5}, TypeError, "n_estimators must be a whole number"),
         ({"criterion": "entropy"}, ValueError, "criterion must be one of 'error', 'gin"),
-        ({"learning_rate": 0.0}, ValueError, "learning_rate must be finite and > 0"),
+        ({"learning_rate": 0.0}, ValueError, "learning_rate must be .* >= 1e-100"),
+        ({"learning_rate": 1e307}, ValueError, "learning_rate must .* <= 1e\\+100"),
         ({"resample": "yes"}, TypeError, "resample must be True or False"),
         ({"resample": True, "random_state": -1}, ValueError, "random_state must be"),
+        ({"random_state": -1}, ValueError, "random_state must be"),
     ],
 )
 def test_bad_parameters(parameters, error, message):

@@ -8,12 +8,16 @@ import pytest
 from sklearn import ensemble
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_regression
+from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.linear_model import Ridge as LibraryRidge
+from sklearn.linear_model import SGDRegressor
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier as LibraryClassifier
@@ -34,12 +38,14 @@ from mlbook.ensembles.bagging import (
     convex_weights,
     draw_rows,
     drawn_share,
+    fit_copy,
     fresh_copy,
     k_fold,
     minimum_variance_weights,
     out_of_fold,
     sample_size,
     stratified_k_fold,
+    takes_weights,
 )
 from mlbook.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from mlbook.foundations.bias_variance import variance_of_mean
@@ -125,6 +131,48 @@ def test_convex_weights_are_the_best_of_all_faces(seed):
     assert (found >= 0).all() and found.sum() == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_convex_weights_where_members_err_on_different_scales(seed):
+    """One member with huge errors must not hide what the others can gain."""
+    rng = np.random.default_rng(seed)
+    scale = 10.0 ** rng.uniform(-3, 5, size=6)
+    S = spread_matrix(rng, 6) * scale * scale[:, np.newaxis]
+    expected = best_on_some_face(S)
+    found = minimum_variance_weights(S, nonnegative=True)
+    np.testing.assert_allclose(found * scale, expected * scale, rtol=1e-6,
+                               atol=1e-6 * (expected * scale).max())
+
+
+def test_one_diverging_member():
+    for huge in (1e6, 1e12, 1e20):
+        for nonnegative in (False, True):
+            found = minimum_variance_weights(np.diag([1, 2, huge]), nonnegative)
+            z = 1 / np.array([1, 2, huge])
+            np.testing.assert_allclose(found, z / z.sum(), atol=1e-6)
+    P = np.random.default_rng(0).normal(size=(50, 3)) * [1, 1, 1e7]
+    mean_square = [np.mean((P[:, :k] @ convex_weights(P[:, :k])) ** 2) for k in (2, 3)]
+    assert mean_square[1] <= mean_square[0] * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_convex_weights_stop_at_a_minimum_on_all_scales(seed):
+    rng = np.random.default_rng(seed)
+    n, T = rng.integers(1, 9), rng.integers(1, 7)
+    D = rng.normal(size=(n, T)) * 10.0 ** rng.uniform(-4, 4, size=T)
+    w = convex_weights(D)
+    x, length = D @ w, np.linalg.norm(D, axis=0)
+    assert (w >= 0).all() and w.sum() == pytest.approx(1, abs=1e-12)
+    gap = (x @ x - x @ D) / length
+    nothing = 1e-14 * length[w > 0].max()  # for an x that is 0 but for rounding
+    assert gap.max() <= max(1e-6 * np.linalg.norm(x), nothing)
+
+
+def test_a_corner_that_is_let_in_with_the_weight_zero():
+    """0 lies between two corners; a third is let in and let go at once."""
+    D = np.array([[1.0, 1, -2, -1], [2, 0, 0, 2]])
+    np.testing.assert_allclose(convex_weights(D), [0, 2 / 3, 1 / 3, 0], atol=1e-12)
+
+
 def test_faces_are_really_met():
     """The comparison above is worth something only if weights are often 0."""
     zeros = [np.sum(best_on_some_face(spread_matrix(rng, 6)) == 0)
@@ -145,7 +193,7 @@ def test_many_members_satisfy_the_conditions_of_a_minimum(seed):
 def test_weights_do_not_depend_on_units():
     rng = np.random.default_rng(1)
     D = rng.normal(size=(20, 4)) + 0.2
-    for scale in (1e-120, 1e120):
+    for scale in (1e-300, 1e-170, 1e-120, 1e120, 1e170, 1e300):
         for find in (affine_weights, convex_weights):
             np.testing.assert_allclose(find(scale * D), find(D), atol=1e-12)
 
@@ -302,9 +350,37 @@ def test_bad_folds():
         (lambda: stratified_k_fold(np.array([0, 1]), 3), "n_samples=2"),
         (lambda: check_folds([([1], [0])], 2), "each of the 2 rows once"),
         (lambda: check_folds([([0, 1], [0, 1])], 2), "must not be trained on"),
+        (lambda: check_folds([([-1], [0]), ([-2], [1])], 2), "whole numbers from 0 to 1"),
+        (lambda: check_folds([([7], [0, 1])], 2), "whole numbers from 0 to 1"),
+        (lambda: check_folds([([1.5], [0]), ([0], [1])], 2), "whole numbers from 0"),
+        (lambda: check_folds([([True, False], [False, True])], 2), "whole numbers"),
+        (lambda: check_folds([([[1]], [0]), ([0], [1])], 2), "vector of whole numbers"),
+        (lambda: check_folds([1, 2], 2), "Each fold must be a pair"),
+        (lambda: check_folds([([0], [1], [2])], 3), "Each fold must be a pair"),
+        (lambda: check_folds([], 2), "no folds. A generator gives them only once"),
+        (lambda: check_folds([([], [0, 1])], 2), "needs rows to train on"),
+        (lambda: stratified_k_fold([0.5, 1.0], 2), "codes must be a vector of whole"),
+        (lambda: stratified_k_fold([-1, 0], 2), "codes must be a vector of whole"),
+        (lambda: out_of_fold([], [[1.0]], [1.0], []), "at least one estimator"),
+        (lambda: out_of_fold([Ridge()], [[1.0], [2.0]], [1.0], []), r"shape \(2,\)"),
     ]:
         with pytest.raises(ValueError, match=message):
             make()
+
+
+def test_folds_that_predict_nothing_are_left_out():
+    folds = check_folds([([0], [1]), ([0, 1], []), ([1], [0])], 2)
+    assert [test.tolist() for _, test in folds] == [[1], [0]]
+    with pytest.raises(TypeError, match="n must be a whole number"):
+        k_fold(10.0, 2)
+
+
+def test_folds_given_for_rows_of_weight_zero_say_what_is_wrong():
+    X, y = numbers(n=20)
+    weight = np.ones(20)
+    weight[3] = 0
+    with pytest.raises(ValueError, match="Rows of weight 0 are not counted"):
+        StackingRegressor(cv=k_fold(20, 4)).fit(X, y, weight)
 
 
 def test_out_of_fold_predictions_one_by_one():
@@ -334,6 +410,10 @@ def test_blends_are_weighted_sums_of_their_members():
         [("ridge", LibraryRidge()), ("tree", LibraryRegressor(max_depth=3))])
     np.testing.assert_allclose(UniformBlend(members).fit(X, y).predict(Z),
                                library.fit(X, y).predict(Z), rtol=1e-10)
+    weight = np.random.default_rng(0).uniform(0.1, 5, size=len(y))
+    np.testing.assert_allclose(
+        UniformBlend(members).fit(X, y, weight).predict(Z),
+        library.fit(X, y, sample_weight=weight).predict(Z), rtol=1e-10)
     blend = LinearBlend(members, random_state=0).fit(X, y)
     np.testing.assert_allclose(blend.predict(Z), alone @ blend.weights_)
 
@@ -353,6 +433,9 @@ def test_linear_blend_uses_rows_that_its_members_have_not_seen(weights):
     np.testing.assert_allclose(
         blend.weights_, blend_weights(P, y[apart], weights, sample_weight[apart]))
     assert blend.weights_[1] < 0.9  # the tree remembers the rows it has seen
+    Z = new_data(5)
+    anew = [clone(m).fit(X, y, sample_weight).predict(Z) for _, m in members]
+    np.testing.assert_allclose(blend.predict(Z), blend.weights_ @ anew, rtol=1e-10)
 
 
 def test_a_linear_blend_does_not_depend_on_units():
@@ -424,6 +507,30 @@ def test_the_default_final_classifier(K):
     assert isinstance(StackingClassifier().fit(X, y).final_estimator_, LinearLogistic)
 
 
+@pytest.mark.parametrize("K", [2, 3])
+def test_the_default_final_classifier_with_weights(K):
+    X, y = classes(K=K)
+    weight = np.random.default_rng(0).uniform(0.1, 5, size=len(y))
+    ours = LinearLogistic(C=0.7).fit(X, y, weight).predict_proba(Z := new_data(6))
+    tight = LogisticRegression(C=0.7, tol=1e-10, max_iter=10_000)
+    parts = np.column_stack([
+        clone(tight).fit(X, y == k, sample_weight=weight).predict_proba(Z)[:, 1]
+        for k in range(K)])
+    np.testing.assert_allclose(ours, parts / parts.sum(axis=1, keepdims=True), atol=1e-6)
+
+
+def test_far_from_the_data_the_largest_log_odds_win():
+    """There all the machines' probabilities underflow."""
+    rng = np.random.default_rng(6)
+    Z = rng.normal(size=(30, 2)) + np.repeat([[3, 0], [3, 1.5], [3, -1.5]], 10, axis=0)
+    model = LinearLogistic(10).fit(Z, np.repeat(["a", "b", "c"], 10))
+    far = [[96295.46427043028, 26966.341259842502]]
+    odds = np.array([m.decision_function(far)[0] for m in model.machines_])
+    assert odds.max() < -1000
+    np.testing.assert_array_equal(model.predict_proba(far)[0], odds == odds.max())
+    assert model.predict(far)[0] == model.classes_[odds.argmax()]
+
+
 def test_the_default_final_regressor_does_not_depend_on_units():
     X, y = numbers()
     Z = new_data(5)
@@ -451,6 +558,72 @@ def test_votes_stand_in_for_probabilities():
     bag = BaggingClassifier(Voter(), n_estimators=4, random_state=0).fit(X, y)
     shares = bag.predict_proba(X)
     assert set(np.unique(4 * shares)) <= set(range(5)) and (shares.sum(axis=1) == 1).all()
+
+
+class Says:
+    """A learner that gives the same answer for all rows, whatever it is fitted to."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def get_params(self, deep=True):
+        return {"answer": self.answer}
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.answer)
+
+
+def test_no_regressor_where_classes_are_needed():
+    X, y = classes(n=40, K=2)
+    for ridge in (Ridge(), LibraryRidge(), make_pipeline(LibraryRidge())):
+        for model in (BaggingClassifier(ridge), StackingClassifier([("a", ridge)]),
+                      StackingClassifier(final_estimator=ridge)):
+            with pytest.raises(ValueError, match="must be a classifier, got the regres"):
+                model.fit(X, y)
+    for answer in (0.9, -1.0, 2.0, np.nan):
+        bag = BaggingClassifier(Says(answer)).fit(X, y)
+        stack = StackingClassifier(final_estimator=Says(answer)).fit(X, y)
+        for ask in (bag.predict_proba, stack.predict):
+            with pytest.raises(ValueError, match="Says must be a classifier"):
+                ask(X)
+
+
+@pytest.mark.parametrize("answer", [np.nan, np.inf])
+def test_members_must_predict_finite_numbers(answer):
+    X, y = numbers(n=40)
+    team = [("ridge", Ridge()), ("odd", Says(answer))]
+    for fit in (lambda: UniformBlend(team).fit(X, y).predict(X),
+                lambda: LinearBlend(team).fit(X, y),
+                lambda: StackingRegressor(team).fit(X, y),
+                lambda: BaggingRegressor(Says(answer)).fit(X, y).predict(X)):
+        with pytest.raises(ValueError, match="Says must predict one finite number"):
+            fit()
+
+
+def test_probabilities_must_not_be_nan():
+    class Unsure(GaussianNB):
+        def predict_proba(self, X):
+            return np.full((len(X), 2), np.nan)
+
+    X, y = classes(n=40, K=2)
+    bag = BaggingClassifier(Unsure(), random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="Unsure gives probabilities that are NaN"):
+        bag.predict(X)
+
+
+def test_the_mean_of_large_predictions_does_not_overflow():
+    X, y = numbers(n=40)
+    for model in (BaggingRegressor(Says(1e308)), UniformBlend([("a", Says(1e308)),
+                                                               ("b", Says(1e308))])):
+        np.testing.assert_allclose(model.fit(X, y).predict(X), 1e308)
+    bag = BaggingRegressor(Says(1e308), 40, oob_score=True, random_state=0)
+    bag.fit(X, y / np.abs(y).max() * 1.5e308)
+    np.testing.assert_allclose(bag.oob_prediction_, 1e308)
+    assert bag.oob_score_ == pytest.approx(
+        r2_score(y / np.abs(y).max() * 1.5, np.ones(40)), rel=1e-12)
 
 
 def test_a_class_must_be_there_to_train_on():
@@ -592,6 +765,57 @@ def test_a_rows_own_target_has_no_say_in_its_out_of_bag_prediction():
     assert not np.allclose(bag.oob_prediction_, before)
 
 
+def test_out_of_bag_scores_use_the_weights():
+    weight = np.random.default_rng(0).uniform(0.1, 5, size=60)
+    X, y = numbers(n=60)
+    bag = BaggingRegressor(n_estimators=40, oob_score=True, random_state=0)
+    bag.fit(X, y, weight)
+    assert bag.oob_score_ == pytest.approx(
+        r2_score(y, bag.oob_prediction_, sample_weight=weight), abs=1e-10)
+    assert abs(bag.oob_score_ - r2_score(y, bag.oob_prediction_)) > 1e-3
+    X, y = classes(n=60)
+    bag = BaggingClassifier(n_estimators=40, oob_score=True, random_state=0)
+    voted = bag.fit(X, y, weight).oob_decision_function_.argmax(axis=1)
+    assert bag.oob_score_ == pytest.approx(
+        accuracy_score(y, voted, sample_weight=weight), abs=1e-12)
+    assert abs(bag.oob_score_ - accuracy_score(y, voted)) > 1e-3
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, 1e5 + 0.1, 1e-200, 1e200])
+def test_the_out_of_bag_score_of_a_constant(value):
+    """1 for a prediction that is right but for rounding, 0 otherwise."""
+    X = np.random.default_rng(0).normal(size=(37, 2))
+    weight = np.random.default_rng(1).uniform(0.5, 2, size=37)
+    y = np.full(37, value)
+    for right, model in [(1.0, Mean()), (0.0, Says(value + 1))]:
+        if value == 1e200 and right == 0.0:
+            continue  # there value + 1 is value
+        bag = BaggingRegressor(model, 50, oob_score=True, random_state=0)
+        assert bag.fit(X, y).oob_score_ == right
+        assert bag.fit(X, y, weight).oob_score_ == right
+
+
+def test_the_out_of_bag_score_does_not_depend_on_units():
+    X, y = numbers(n=60)
+    weight = np.random.default_rng(0).uniform(0.1, 1, size=60)
+    found = [BaggingRegressor(Mean(memory=True), 30, oob_score=True, random_state=0)
+             .fit(X[:, :1], scale * y, heavy * weight).oob_score_
+             for scale, heavy in [(1, 1), (1e-170, 1), (1e170, 1), (1, 1e308)]]
+    np.testing.assert_allclose(found, found[0], rtol=1e-9)
+    assert np.isfinite(found[0])
+
+
+def test_members_that_drew_every_row_judge_none():
+    for seed in range(20):
+        bag = BaggingClassifier(n_estimators=5, oob_score=True, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            bag.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+            one = clone(bag).set_params(n_estimators=1).fit([[0.0], [1.0]], [0, 1])
+        assert bag.oob_decision_function_.shape == (3, 2)
+        assert one.oob_decision_function_.shape == (2, 2)
+
+
 @pytest.mark.parametrize("cls", [BaggingRegressor, BaggingClassifier])
 def test_rows_never_out_of_bag(cls):
     """CASES: 10 trees and 100 rows; such rows are NaN, and left out of the score."""
@@ -642,7 +866,8 @@ def test_draws_without_replacement():
     np.testing.assert_allclose(whole.predict(X), Ridge().fit(X, y).predict(X))
 
 
-@pytest.mark.parametrize(("n", "size"), [(1, 3), (2, 2), (5, 3), (10, 10)])
+@pytest.mark.parametrize(
+    ("n", "size"), [(1, 0), (4, 0), (1, 3), (2, 2), (5, 3), (10, 10)])
 def test_the_share_of_rows_that_are_drawn(n, size):
     """All n^size samples of the small cases; many of the others."""
     if n**size <= 1000:
@@ -653,6 +878,19 @@ def test_the_share_of_rows_that_are_drawn(n, size):
     rng = np.random.default_rng(0)
     found = [len(set(draw_rows(rng, n, size, True))) / n for _ in range(4000)]
     assert abs(drawn_share(n, size) - np.mean(found)) < 4 * np.std(found) / np.sqrt(4000)
+
+
+def test_draws_that_cannot_be_made():
+    rng = np.random.default_rng(0)
+    for make, error, message in [
+        (lambda: drawn_share(0, 5), ValueError, "n must be >= 1"),
+        (lambda: drawn_share(5, -1), ValueError, "size must be >= 0"),
+        (lambda: drawn_share(5, np.nan), TypeError, "size must be a whole number"),
+        (lambda: draw_rows(rng, 5, 9, False), ValueError, "between 0 and 5"),
+        (lambda: draw_rows(rng, 2, 1, False, np.ones(2)), ValueError, "chance must be"),
+    ]:
+        with pytest.raises(error, match=message):
+            make()
 
 
 def test_rows_are_drawn_in_proportion_to_their_weights():
@@ -705,6 +943,57 @@ def test_missing_values_are_the_members_business():
     make_pipeline(SimpleImputer(), BaggingRegressor(Ridge())).fit(X, y)
 
 
+def test_teams_take_no_missing_values():
+    X, y = numbers(n=60)
+    X[::7, 1] = np.nan
+    trees = [("a", DecisionTreeRegressor())]
+    for model in (UniformBlend(trees), LinearBlend(trees), StackingRegressor(trees),
+                  BaggingRegressor(UniformBlend(trees))):
+        with pytest.raises(ValueError, match="contains NaN"):
+            model.fit(X, y)
+    assert np.isfinite(out_of_fold([trees[0][1]], X, y, k_fold(60, 3))).all()
+
+
+# Weights of rows, on their way to the members
+
+
+def test_weights_are_handed_on_by_name():
+    """The third argument of SGDRegressor.fit is another one, trained in place."""
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(6, 6)), rng.normal(size=6), np.arange(1.0, 7)
+    member = SGDRegressor(random_state=0, max_iter=1, tol=None)
+    blend = UniformBlend([("s", member)]).fit(X, y, weight)
+    np.testing.assert_array_equal(weight, np.arange(1.0, 7))
+    np.testing.assert_allclose(
+        blend.predict(X), clone(member).fit(X, y, sample_weight=weight).predict(X))
+    assert np.isfinite(BaggingRegressor(member, 3).fit(X, y).predict(X)).all()
+
+
+def test_members_that_take_no_weights():
+    X, y = numbers(n=40)
+    near = KNeighborsRegressor(2)
+    weight = np.random.default_rng(0).uniform(0.5, 2, size=40)
+    for model in (UniformBlend([("k", near)]), StackingRegressor([("k", near)]),
+                  BaggingRegressor(near, bootstrap=False)):
+        with pytest.raises(ValueError, match="KNeighborsRegressor.* takes no sample_w"):
+            model.fit(X, y, weight)
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        fit_copy(UniformBlend([("k", near)]), X, y, weight)
+    assert takes_weights(UniformBlend()) and takes_weights(BaggingRegressor(near))
+    assert not takes_weights(UniformBlend([("r", Ridge()), ("k", near)]))
+    assert not takes_weights(BaggingRegressor(near, bootstrap=False))
+    assert not takes_weights(StackingRegressor(final_estimator=near))
+
+
+def test_a_bag_of_a_team_that_takes_no_weights_repeats_rows():
+    X, y = numbers(n=40)
+    team = UniformBlend([("k", KNeighborsRegressor(2)), ("r", Ridge())])
+    bag = BaggingRegressor(team, 3, random_state=0).fit(X, y)
+    alone = [clone(team).fit(X[rows], y[rows]).predict(X)
+             for rows in bag.estimators_samples_]
+    np.testing.assert_allclose(bag.predict(X), np.mean(alone, axis=0))
+
+
 # Copies and dice
 
 
@@ -738,6 +1027,25 @@ def test_a_copy_shares_no_part():
     twin = fresh_copy(bag)
     assert repr(twin) == repr(bag) and twin.estimator is not bag.estimator
     assert twin.estimator.categorical_features is not bag.estimator.categorical_features
+
+
+def test_the_dice_of_a_copy_are_not_those_of_its_rows():
+    X, y = numbers(n=40)
+    bag = BaggingRegressor(DecisionTreeRegressor(), 5, random_state=0).fit(X, y)
+    for model, seed in zip(bag.estimators_, bag._seeds, strict=True):
+        assert model.random_state != np.random.default_rng(seed).integers(2**31 - 1)
+
+
+def test_a_copy_of_a_fitted_team_has_learnt_nothing():
+    X, y = numbers(n=40)
+    team = UniformBlend([("a", Ridge().fit(X, y)), ("b", DecisionTreeRegressor())])
+    (name, twin), _ = fresh_copy(team.fit(X, y)).estimators
+    assert name == "a" and vars(twin) == vars(Ridge())
+
+
+def test_rows_of_a_bag_that_is_not_fitted():
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        _ = BaggingRegressor().estimators_samples_
 
 
 # In scikit-learn's company
@@ -794,7 +1102,9 @@ def test_set_params_of_a_team():
     ("estimators", "message"),
     [([], "at least one"), ([("a", Ridge()), ("a", Ridge())], "each name used once"),
      ([Ridge()], "pairs"), ([("a__b", Ridge())], "must not contain"),
-     ([("estimators", Ridge())], "nor be one of")],
+     ([("estimators", Ridge())], "nor be one of"),
+     ([("random_state", Ridge())], "nor be one of"), ({"a": Ridge()}, "list of pairs"),
+     ("ab", "list of pairs")],
 )
 @pytest.mark.parametrize("cls", [UniformBlend, LinearBlend, StackingRegressor,
                                  StackingClassifier])
@@ -802,6 +1112,25 @@ def test_bad_teams(cls, estimators, message):
     X, y = classes(n=30, K=2)
     with pytest.raises(ValueError, match=message):
         cls(estimators).fit(X, y)
+
+
+@pytest.mark.parametrize("thing", [None, "drop", Ridge])
+def test_things_that_are_no_estimators(thing):
+    X, y = classes(n=30, K=2)
+    team = [("good", Ridge()), ("odd", thing)]
+    for model in (UniformBlend(team), LinearBlend(team), StackingRegressor(team)):
+        with pytest.raises(TypeError, match="member 'odd' must be an estimator with fit"):
+            model.fit(X, y)
+    if thing is not None:
+        for model in (BaggingRegressor(thing), BaggingClassifier(thing)):
+            with pytest.raises(TypeError, match="estimator must be an estimator with"):
+                model.fit(X, y)
+        for model in (StackingRegressor(final_estimator=thing),
+                      StackingClassifier(final_estimator=thing)):
+            with pytest.raises(TypeError, match="final_estimator must be an estimator"):
+                model.fit(X, y)
+        with pytest.raises(TypeError, match="estimator must be an estimator with"):
+            fresh_copy(thing)
 
 
 @pytest.mark.parametrize(
@@ -817,7 +1146,10 @@ def test_bad_teams(cls, estimators, message):
         (LinearBlend(weights="equal"), ValueError, "weights must be one of 'free'"),
         (LinearBlend(validation_fraction=1.0), ValueError, "validation_fraction must be"),
         (StackingRegressor(cv=1), ValueError, "cv must be >= 2"),
-        (StackingRegressor(cv="5"), TypeError, "cv must be a whole number"),
+        (StackingRegressor(cv="5"), TypeError, "cv must be a whole number, a list of"),
+        (StackingRegressor(cv=None), TypeError, "cv must be a whole number, a list of"),
+        (StackingRegressor(cv=KFold), TypeError, "cv must be a whole number, a list of"),
+        (StackingRegressor(cv=[1, 2]), ValueError, "Each fold must be a pair"),
         (StackingRegressor(cv=[([], np.arange(30))]), ValueError, "needs rows to train"),
         (StackingRegressor(passthrough=1), TypeError, "passthrough must be True or"),
         (LinearLogistic(C=0.0), ValueError, "C must be finite and > 0"),
@@ -831,7 +1163,10 @@ def test_bad_arguments(model, error, message):
 
 def test_bad_matrices():
     for bad, message in [([[1.0, 2.0], [0.0, 1.0]], "symmetric"),
+                         ([[1.0, 0.5], [0.500004, 2.0]], "symmetric"),
                          ([[1.0, 2.0], [2.0, 1.0]], "positive semi-definite"),
+                         ([[0.0, 2.0], [2.0, 1.0]], "positive semi-definite"),
+                         ([[-1.0, 0.0], [0.0, 1.0]], "positive semi-definite"),
                          ([[1.0, 2.0]], "symmetric")]:
         with pytest.raises(ValueError, match=message):
             minimum_variance_weights(bad)

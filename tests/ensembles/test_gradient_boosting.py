@@ -209,6 +209,22 @@ def test_medians_are_those_of_repeated_values(seed):
     assert found[6] == 0
 
 
+def test_medians_of_fractional_weights_meet_the_middle():
+    """Three times 0.1 and six times 0.1 over two differ by a rounding error."""
+    found = medians(np.arange(6.0), np.full(6, 0.1), np.zeros(6, dtype=int), 1)
+    assert found[0] == 2.5
+
+
+@pytest.mark.parametrize("heavy", [1e18, 1e90])
+def test_a_median_does_not_feel_the_weights_of_other_groups(heavy):
+    values, group = np.array([9.0, 1.0, 2.0, 7.0, 8.0]), np.array([0, 1, 1, 1, 1])
+    found = medians(values, np.array([heavy, 1, 1, 1, 1]), group, 3)
+    np.testing.assert_array_equal(found, [9.0, 4.5, 0.0])
+    np.testing.assert_array_equal(medians(values, np.full(5, 1e308), group, 3), found)
+    two = medians(values, np.ones(5), group.astype(bool), 2)
+    np.testing.assert_array_equal(two, found[:2])
+
+
 def test_probabilities_do_not_overflow():
     F = np.array([[-1e4, 0.0, 1e4], [800.0, 800.0, 800.0], [0.0, 1.0, 2.0]])
     with np.errstate(all="raise", under="ignore"):
@@ -336,17 +352,51 @@ def test_exponential_slopes_are_the_weights_of_adaboost():
 # Samples, weights, stopping, stages
 
 
-def test_a_tree_and_its_leaves_see_the_drawn_rows_only():
+def drawn_rows(n, share, seed, rounds):
+    rng = np.random.default_rng(seed)
+    return [np.sort(rng.choice(n, int(share * n), replace=False))
+            for _ in range(rounds)]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_tree_and_its_leaves_see_the_drawn_rows_only(weighted):
     X, y = numbers()
+    w = weights(len(y)) if weighted else np.ones(len(y))
     model = GradientBoostingRegressor(
         n_estimators=3, learning_rate=0.5, max_depth=2, subsample=0.4, random_state=5,
-    ).fit(X, y)
-    rng, F = np.random.default_rng(5), np.full(len(y), y.mean())
-    for found in model.staged_predict(X):
-        rows = np.sort(rng.choice(len(y), int(0.4 * len(y)), replace=False))
+    ).fit(X, y, w)
+    F = np.full(len(y), np.average(y, weights=w))
+    for found, rows in zip(
+            model.staged_predict(X), drawn_rows(len(y), 0.4, 5, 3), strict=True):
         tree = DecisionTreeRegressor(max_depth=2, random_state=0)
-        F = F + 0.5 * tree.fit(X[rows], (y - F)[rows]).predict(X)
+        F = F + 0.5 * tree.fit(X[rows], (y - F)[rows], w[rows]).predict(X)
         np.testing.assert_allclose(found, F, atol=1e-10)
+
+
+def test_leaves_of_classes_see_the_weights_of_the_drawn_rows():
+    X, y = classes(2)
+    w = weights(len(y))
+    model = GradientBoostingClassifier(
+        n_estimators=3, learning_rate=0.5, max_depth=2, subsample=0.4, random_state=5,
+    ).fit(X, y, w)
+    F = np.full(len(y), np.log(w[y == 1].sum() / w[y == 0].sum()))
+    for ((tree, _),), rows in zip(
+            model.trees_, drawn_rows(len(y), 0.4, 5, 3), strict=True):
+        p, leaf = 1 / (1 + np.exp(-F)), tree.apply(X)
+        for j in np.unique(leaf):
+            own = rows[leaf[rows] == j]
+            F[leaf == j] += 0.5 * ((w * (y - p))[own].sum()
+                                   / (w * p * (1 - p))[own].sum())
+    np.testing.assert_allclose(model.decision_function(X), F, atol=1e-10)
+
+
+def test_at_least_one_row_is_drawn():
+    y = np.array([0.0, 4.0, 8.0, 20.0])
+    model = GradientBoostingRegressor(
+        n_estimators=1, learning_rate=0.5, subsample=1e-9, random_state=0).fit(X4, y)
+    moves = model.predict(X4) - 8
+    assert np.ptp(moves) == 0
+    assert moves[0] in (y - 8) / 2
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
@@ -374,17 +424,21 @@ def test_whole_weights_repeat_rows(loss):
     np.testing.assert_allclose(weighted, repeated, atol=1e-12)
 
 
-def test_stops_where_the_held_out_loss_stops_falling():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_stops_where_the_held_out_loss_stops_falling(weighted):
     X, y = numbers(150)
+    w = weights(len(y)) if weighted else np.ones(len(y))
     given = {"learning_rate": 0.5, "random_state": 11}
     patience, tol = 4, 1e-3
     model = GradientBoostingRegressor(
         n_estimators=200, n_iter_no_change=patience, validation_fraction=0.2, tol=tol,
-        **given).fit(X, y)
+        **given).fit(X, y, w)
     held = np.random.default_rng(11).permutation(len(y))[:30]
     kept = np.setdiff1d(np.arange(len(y)), held)
-    full = GradientBoostingRegressor(n_estimators=60, **given).fit(X[kept], y[kept])
-    losses = [np.mean((y[held] - F) ** 2) / 2 for F in full.staged_predict(X[held])]
+    full = GradientBoostingRegressor(n_estimators=60, **given)
+    full.fit(X[kept], y[kept], w[kept])
+    losses = [np.average((y[held] - F) ** 2 / 2, weights=w[held])
+              for F in full.staged_predict(X[held])]
     stop = next(t for t in range(patience, 60)
                 if losses[t] + tol >= max(losses[t - patience : t]))
     assert model.n_estimators_ == stop + 1 < 60
@@ -393,7 +447,25 @@ def test_stops_where_the_held_out_loss_stops_falling():
                                rtol=1e-9)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_held_out_rows_are_not_fitted(n_classes):
+    X, y = classes(n_classes)
+    w = weights(len(y))
+    model = GradientBoostingClassifier(
+        n_estimators=5, n_iter_no_change=5, validation_fraction=0.3, random_state=2,
+    ).fit(X, y, w)
+    held = np.random.default_rng(2).permutation(len(y))[:90]
+    kept = np.setdiff1d(np.arange(len(y)), held)
+    alone = GradientBoostingClassifier(n_estimators=5).fit(X[kept], y[kept], w[kept])
+    stages = list(alone.staged_predict_proba(X))
+    np.testing.assert_allclose(model.predict_proba(X), stages[-1], atol=1e-12)
+    np.testing.assert_allclose(
+        model.validation_score_,
+        [log_loss(y[held], p[held], sample_weight=w[held]) for p in stages], rtol=1e-9)
+
+
 def test_patience_is_counted_in_rounds():
+    assert not has_stopped_falling([], 1, 0.0)
     assert not has_stopped_falling([3.0, 2.0], 2, 0.0)
     assert has_stopped_falling([3.0, 3.0, 3.0], 2, 0.0)
     assert not has_stopped_falling([3.0, 1.0, 2.0], 2, 0.0)  # below one of the two
@@ -440,11 +512,156 @@ def test_pure_leaves_for_many_rounds_stay_finite(loss, n_classes):
     np.testing.assert_array_equal(p.argmax(axis=1), y)
 
 
-def test_a_leaf_without_curvature_adds_nothing():
-    y, F = np.array([0.0, 0.0]), np.array([[50.0], [50.0]])
-    assert sigmoid(F)[0, 0] == 1.0  # rounded: the curvature p (1 - p) is 0
-    values = LogisticLoss().leaf_values(y, F, 0, np.ones(2), np.array([0, 0]), 1)
+@pytest.mark.parametrize("size", [3.0, 40.0, 300.0])
+def test_a_wrong_row_gets_a_step_of_one_over_its_probability(size):
+    """On either side: e^F + 1, also where 1 - sigmoid(F) is rounded to 0."""
+    one, leaf = np.ones(1), np.zeros(1, dtype=int)
+    for label, sign in [(1.0, -1), (0.0, 1)]:
+        F = np.array([[sign * size]])
+        step = LogisticLoss().leaf_values(label * one, F, 0, one, leaf, 1)
+        np.testing.assert_allclose(step, [-sign * (np.exp(size) + 1)], rtol=1e-12)
+    F = np.array([[size, 0.0, 0.0]])
+    three = MultinomialLoss(3)
+    up = three.leaf_values(one, F, 1, one, leaf, 1)  # the class that was thought rare
+    np.testing.assert_allclose(up, [2 / 3 * (np.exp(size) + 2)], rtol=1e-12)
+    down = three.leaf_values(one, F, 0, one, leaf, 1)  # the one that was thought sure
+    np.testing.assert_allclose(down, [-2 / 3 * (np.exp(size) / 2 + 1)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("F", [-800.0, 800.0])
+@pytest.mark.parametrize("label", [0.0, 1.0])
+def test_a_leaf_without_curvature_adds_nothing(label, F):
+    y, w, leaf = np.full(2, label), np.ones(2), np.zeros(2, dtype=int)
+    values = LogisticLoss().leaf_values(y, np.full((2, 1), F), 0, w, leaf, 1)
     np.testing.assert_array_equal(values, [0.0])
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "exponential"])
+def test_two_labels_may_change_places(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = ((X[:, 0] > 0) ^ (rng.random(200) < 0.2)).astype(int)
+    given = {"n_estimators": 200, "learning_rate": 1.0, "max_depth": 6}
+    one = GradientBoostingClassifier(loss, **given).fit(X, y)
+    other = GradientBoostingClassifier(loss, **given).fit(X, 1 - y)
+    F = one.decision_function(X)
+    assert np.abs(F).max() > 30
+    np.testing.assert_allclose(other.decision_function(X), -F, atol=1e-9)
+    p = one.predict_proba(X)
+    assert (p > 0).all()
+    np.testing.assert_allclose(other.predict_proba(X)[:, ::-1], p, rtol=1e-9)
+
+
+def test_sure_classes_may_change_places():
+    X, y = np.arange(30.0)[:, np.newaxis], np.arange(30) // 10
+    y[[4, 14, 24]] = [1, 2, 0]
+    given = {"n_estimators": 300, "learning_rate": 1.0, "max_depth": 2}
+    one = GradientBoostingClassifier(**given).fit(X, y).decision_function(X)
+    other = GradientBoostingClassifier(**given).fit(X, (y + 1) % 3)
+    assert np.ptp(one, axis=1).max() > 40
+    np.testing.assert_allclose(
+        other.decision_function(X)[:, [1, 2, 0]], one, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss, n_classes", [
+    ("squared_error", 0), ("absolute_error", 0), ("log_loss", 2), ("exponential", 2),
+    ("log_loss", 3)])
+def test_only_ratios_of_weights_count(loss, n_classes):
+    X, y = classes(n_classes, 100) if n_classes else numbers(100)
+    cls = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
+    w = weights(len(y))
+
+    def scores(unit):
+        model = cls(loss, 10).fit(X, y, w * unit)
+        return model.decision_function(X) if n_classes else model.predict(X)
+
+    with np.errstate(all="raise", under="ignore"):
+        for unit in (1e-300, 1e-160, 1e160, 1e300):
+            np.testing.assert_allclose(scores(unit), scores(1.0), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e150])
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+def test_the_unit_of_the_target_does_not_matter(loss, unit):
+    X, y = numbers()
+    w = weights(len(y))
+    one = GradientBoostingRegressor(loss, 20).fit(X, y, w).predict(X)
+    other = GradientBoostingRegressor(loss, 20).fit(X, y * unit, w).predict(X)
+    np.testing.assert_allclose(other / unit, one, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss, share", [("log_loss", 1), ("exponential", 0.5)])
+def test_a_class_may_weigh_very_little(loss, share):
+    model = GradientBoostingClassifier(loss, 3, learning_rate=0.1)
+    w, y = np.array([1e-20, 1e-20, 1, 1]), np.array([0, 0, 1, 1])
+    for labels, sign in [(y, 1), (1 - y, -1)]:
+        model.fit(X4, labels, w)
+        assert model.start_[0] == pytest.approx(sign * share * 20 * np.log(10))
+    with pytest.raises(ValueError, match="sample_weight .* set it to 0"):
+        model.fit(X4, y, [1e-320, 1, 1e300, 1])
+
+
+@pytest.mark.parametrize("model, y", [
+    (GradientBoostingRegressor(learning_rate=1e5), [0.0, 4.0, 8.0, 20.0]),
+    (GradientBoostingRegressor(learning_rate=1e308), [0.0, 4.0, 8.0, 20.0]),
+    (GradientBoostingRegressor("absolute_error", learning_rate=1e308), [0, 4, 8, 20]),
+    (GradientBoostingClassifier(learning_rate=1e308), [0, 1, 1, 0]),
+    (GradientBoostingClassifier(learning_rate=1.7e308), [0, 1, 2, 0]),
+    (GradientBoostingClassifier("exponential", learning_rate=1e5), [0, 1, 1, 0]),
+])
+def test_predictions_that_overflow_are_refused(model, y):
+    model.set_params(max_depth=1)
+    with pytest.raises(ValueError, match="overflow after .* lower learning_rate"):
+        model.fit(X4, y)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+def test_a_target_that_overflows_is_refused_and_the_old_model_kept(loss):
+    model = GradientBoostingRegressor(loss, 2).fit(X4, [0.0, 4.0, 8.0, 20.0])
+    before = model.predict(X4)
+    with pytest.raises(ValueError, match="at the start: give y in a larger unit"):
+        model.fit(X4, [-1.7e308, 1.7e308, 1e308, -1.7e308])
+    np.testing.assert_array_equal(model.predict(X4), before)
+
+
+def test_stages_are_checked_at_once_and_outlive_another_fit():
+    X, y = numbers()
+    model = GradientBoostingRegressor(n_estimators=3)
+    with pytest.raises(AttributeError, match="not fitted"):
+        model.staged_predict(X)
+    expected = list(model.fit(X, y).staged_predict(X))
+    with pytest.raises(ValueError, match="features"):
+        model.staged_predict(X[:, :2])
+    stages = model.staged_predict(X)
+    model.fit(X, -y)
+    np.testing.assert_array_equal(list(stages), expected)
+
+
+def test_helpers_refuse_what_they_cannot_serve():
+    three, group = np.ones(3), np.array([0, 1, 1])
+    for bad in [(np.ones(2), three, group), (three, -three, group),
+                (three, three, group + 1), (three, three, group - 1),
+                (three, three, group / 2), (three[:, np.newaxis], three, group)]:
+        with pytest.raises(ValueError, match="w must|must have one shape"):
+            medians(*bad, 2)
+    with pytest.raises(ValueError, match="NaN"):
+        medians(three * np.nan, three, group, 2)
+    for bad in (three, np.ones((2, 0))):
+        with pytest.raises(ValueError, match="F must have shape"):
+            softmax(bad)
+    with pytest.raises(ValueError, match="infinity"):
+        log_sum_exp([[np.inf, 0.0]])
+    with pytest.raises(ValueError, match="n_classes"):
+        MultinomialLoss(1)
+    with pytest.raises(ValueError, match="patience"):
+        has_stopped_falling([1.0], 0, 0.0)
+
+
+def test_a_tie_goes_to_the_first_class():
+    model = GradientBoostingClassifier(n_estimators=1)
+    model.fit(np.ones((4, 1)), [3, 5, 5, 3])
+    np.testing.assert_array_equal(model.predict_proba([[1.0]]), [[0.5, 0.5]])
+    assert model.predict([[1.0]])[0] == 3
 
 
 @pytest.mark.parametrize("parameter, value, error", [
@@ -469,7 +686,7 @@ def test_bad_parameters_are_refused(cls, parameter, value, error):
 
 
 def test_bad_classes_are_refused():
-    with pytest.raises(ValueError, match="1 class"):
+    with pytest.raises(ValueError, match="1 class, 1:"):
         GradientBoostingClassifier().fit(X4, [1, 1, 1, 1])
     with pytest.raises(ValueError, match="two classes"):
         GradientBoostingClassifier("exponential").fit(X4, [0, 1, 2, 2])

@@ -142,3 +142,9 @@ def test_edges_of_another_shape():
     for edges, got in (([[0.5]], "1"), (5, "5")):
         with pytest.raises(ValueError, match=f"each of the 2 features, got {got}"):
             BinnedColumns(X, edges)
+
+
+def test_more_bins_than_16_bits_can_number():
+    edges = np.arange(70_000.0)
+    codes = BinnedColumns(np.array([[-1.0], [69_998.5], [np.nan]]), [edges]).code
+    assert codes.tolist() == [[0, 69_999, 70_001]]

@@ -344,3 +344,24 @@ def test_collapse_makes_leaves_and_says_where_nodes_went():
 def test_a_midpoint_beyond_float32_is_no_cut_of_its_own():
     low, high = np.float32([[3.3e38], [3.4e38]])
     assert low <= cut_between(low, high, single=True) < high
+
+
+@pytest.mark.parametrize("gap", [1e6, 1e9, 1e12])
+def test_nodes_far_apart_are_cut_by_what_differs_within_them(gap):
+    y = np.array([0.0, 0, 0, 0, 1, 1, gap, gap, gap, gap, gap + 1, gap + 1])
+    X = np.column_stack([np.repeat([0.0, 1], 6), np.tile(np.arange(6.0), 2)])
+    stats = np.stack([np.ones(12), y - y.mean()])
+    tree, _ = grow(ExactSplits(Columns(X), stats, SquaredError()), max_leaf_nodes=4)
+    assert tree.threshold[~tree.is_leaf].tolist() == [0.5, 3.5, 3.5]
+
+
+def test_categories_of_three_classes_where_a_node_asks_for_another_feature():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 6, 80).astype(float), rng.normal(size=80)])
+    stats = np.eye(3)[:, rng.integers(0, 3, 80)]
+    columns = Columns(X, categorical=np.array([True, False]))
+    finder = ExactSplits(columns, stats, Gini(), max_features=1, rng=rng)
+    tree, leaf = grow(finder)
+    assert (np.bincount(leaf, minlength=tree.node_count)[tree.is_leaf] > 0).all()
+    # every leaf is pure, or its rows cannot be told apart
+    assert Gini().impurity(tree.sums[:, tree.is_leaf]).max() == 0

@@ -55,10 +55,8 @@ EXHIBITS = [
     (
         "stacking on in-sample predictions",
         "mlbook/ensembles/bagging.py",
-        "X[train], y[train], weight[train]),\n"
-        "                              X[test])",
-        "X, y, weight),\n"
-        "                              X[test])",
+        "fit_copy(estimator, X[train], y[train], weight[train])",
+        "fit_copy(estimator, X, y, weight)",
         "tests/ensembles/test_bagging.py::"
         "test_a_stack_leaves_a_memoriser_of_noise_alone",
     ),
@@ -81,7 +79,7 @@ EXHIBITS = [
     (
         "best weights in proportion to 1/variance, covariance ignored",
         "mlbook/ensembles/bagging.py",
-        "root = np.sqrt(values)[:, np.newaxis] * vectors.T  # root'root = S",
+        "root = np.sqrt(values)[:, np.newaxis] * vectors.T * size  # root'root = S",
         "root = np.diag(np.sqrt(np.diag(S)))",
         "tests/ensembles/test_bagging.py::"
         "test_two_members_by_hand",
