@@ -9,14 +9,22 @@ with the sums G of slopes and H of curvatures over a leaf. What is new is how a 
 grown: the open leaf of largest gain is split first; rows with small slopes may be
 sampled (GOSS); and features that are never non-zero together share one histogram (EFB).
 
-Slopes and curvatures are rounded to float32 as in the lightgbm library, whose trees
-these are, but for one rule, when nothing is sampled, no value is missing and every
-distinct value has a bin. The rule: below a node where no cut of a feature was allowed
-and gained something, the library does not try this feature again, although it may gain
-there; here every feature is tried. With lambda = 0 this seldom matters; with lambda > 0
-sooner or later a tree differs. With missing values the estimated numbers of rows round
-otherwise, and GOSS draws other rows. Where no row of a node lies between two cuts, they
-gain the same, and rounding may choose either: it matters for new rows only.
+Slopes and curvatures are rounded to float32 as in the lightgbm library. Where nothing
+is sampled, no value is missing, every distinct value has a bin, and ``reg_lambda`` and
+``min_split_gain`` are 0, the trees are the library's but for these differences:
+
+- Below a node where no cut of a feature was allowed and gained more than
+  ``min_split_gain``, the library does not try this feature again, although it may gain
+  there; here every feature is tried. Where ``reg_lambda`` or ``min_split_gain`` is
+  above 0, sooner or later a tree differs by this.
+- A gain below 1e-10 of the score is rounding and counts as none here. The library may
+  split a leaf on it, which moves scores by some 1e-9.
+- The library takes values nearer to 0 than 1e-35 as 0; here they are what they are.
+- Where no row of a node lies between two cuts, they gain the same, and rounding may
+  choose either: it matters for new rows only.
+
+With missing values the estimated numbers of rows round otherwise, and GOSS draws other
+rows.
 
 Sources: Ke, Meng, Finley, Wang, Chen, Ma, Ye and Liu (2017); version 4.7 of the
 lightgbm library.
@@ -36,6 +44,9 @@ from mlbook.ensembles.histogram import BinnedColumns, HistogramSplits, bin_edges
 from mlbook.ensembles.tree import Ints, Tree, grow
 from mlbook.validation import (
     Floats,
+    as_float,
+    as_matrix,
+    check_bool,
     check_choice,
     check_integer,
     check_number,
@@ -44,29 +55,58 @@ from mlbook.validation import (
 
 Slopes = Callable[[Floats], tuple[Floats, Floats]]
 
+LARGEST = float(np.finfo(np.float32).max)  # of slopes, weights and scores: 3.4e38
+
 # The derivatives of the losses by the score
 
 
-def logistic_slopes(F: Floats, target: Floats) -> tuple[Floats, Floats]:
-    """Return g = p - y and h = p (1 - p) of the log-loss, p = 1 / (1 + exp(-F))."""
-    p = np.exp(-np.logaddexp(0, -F))
-    return p - target, p * (1 - p)
+def logistic_slopes(F: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
+    """Return g = p - y and h = p (1 - p) of the log-loss, p = 1 / (1 + exp(-F)).
+
+    F and the targets y in [0, 1] have one shape. With q = 1 - p, g is p (1 - y) - q y:
+    nothing cancels where p is near 1.
+    """
+    F, y = _of_one_shape(F, target)
+    p, q = _both_sides(F)
+    return p * (1 - y) - q * y, p * q
 
 
-def softmax_slopes(F: Floats, target: Floats) -> tuple[Floats, Floats]:
+def softmax_slopes(F: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
     """Return g = p - y and h = K / (K - 1) p (1 - p), as in the library, both (n, K).
 
     The factor makes h for K = 2 what it must be for the difference of two scores that
-    move apart alike: twice p (1 - p).
+    move apart alike: twice p (1 - p). As above, 1 - p is not a difference: it is the
+    sum of the other classes' probabilities.
     """
-    p, n_classes = softmax(F), F.shape[1]
-    return p - target, n_classes / (n_classes - 1) * p * (1 - p)
+    F, y = _of_one_shape(F, target)
+    if F.ndim != 2 or F.shape[1] < 2:
+        raise ValueError(f"F must be (n, K) with K >= 2 classes, got {F.shape}.")
+    n_classes = F.shape[1]
+    p = softmax(F)
+    q = p @ (1 - np.eye(n_classes))
+    return p * (1 - y) - q * y, n_classes / (n_classes - 1) * p * q
 
 
-def softmax(F: Floats) -> Floats:
+def softmax(F: ArrayLike) -> Floats:
     """Return exp(F_k) / sum_l exp(F_l) along the last axis, without overflow."""
+    F = as_float(F, "F")
     powers = np.exp(F - F.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def _both_sides(F: Floats) -> tuple[Floats, Floats]:
+    """Return p = 1 / (1 + exp(-F)) and 1 - p, each to its last digit."""
+    return np.exp(-np.logaddexp(0, -F)), np.exp(-np.logaddexp(0, F))
+
+
+def _of_one_shape(F: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
+    """Return both as finite floats; ValueError where their shapes differ."""
+    F, target = as_float(F, "F"), as_float(target, "target")
+    if F.shape != target.shape:
+        raise ValueError(
+            f"F and target must have one shape, got {F.shape} and {target.shape}."
+        )
+    return F, target
 
 
 def _as_single(stats: Floats) -> Floats:
@@ -76,7 +116,7 @@ def _as_single(stats: Floats) -> Floats:
     if not np.isfinite(rounded).all():
         raise ValueError(
             "a slope exceeds 3.4e38, the largest number in float32: scale y, or lower "
-            "the learning rate."
+            "the learning rate or sample_weight."
         )
     return rounded
 
@@ -123,26 +163,33 @@ class LeafWiseSplits(HistogramSplits):
 
 
 def goss(
-    slopes: Floats, top_rate: float, other_rate: float, rng: np.random.Generator
+    size: ArrayLike, top_rate: float, other_rate: float, rng: np.random.Generator
 ) -> tuple[Ints, Floats]:
     """Return which rows to keep, ascending, and the weight of each.
 
-    The int(a n) rows with the largest slopes are kept. Of the others int(b n), but at
-    least one, are drawn without replacement, and each stands for (others) / (drawn)
-    rows, which is (1 - a) / b where a n and b n are whole numbers. So the weights add
-    up to n, and the expectation of every weighted sum is the sum over all rows.
+    The int(a n) rows of largest size are kept. Of the others int(b n), but at least
+    one, are drawn without replacement, and each stands for (others) / (drawn) rows,
+    which is (1 - a) / b where a n and b n are whole numbers. So the weights add up to
+    n, and the expectation of every weighted sum is the sum over all rows.
 
     Parameters
     ----------
-    slopes : ndarray of shape (n,), the sizes of the slopes, at least 0
-    top_rate, other_rate : floats a >= 0 and b > 0 with a + b <= 1
+    size : array of shape (n,), at least 0: |g|, or |g h| as in ``fit``
+    top_rate, other_rate : floats a in [0, 1) and b in (0, 1) with a + b <= 1
     rng : Generator
+
+    Raises
+    ------
+    ValueError
+        If a size is negative, infinite or NaN, or a rate is out of its range.
 
     Source: Algorithm 2 of Ke et al. (2017).
     """
-    n = len(slopes)
+    size = _check_sizes(size)
+    _check_rates(top_rate, other_rate)
+    n = len(size)
     n_top = int(top_rate * n)
-    order = np.argsort(-slopes, kind="stable")
+    order = np.argsort(-size, kind="stable")
     others = order[n_top:]
     drawn = rng.choice(others, max(int(other_rate * n), 1), replace=False)
     rows = np.concatenate([order[:n_top], drawn])
@@ -151,20 +198,40 @@ def goss(
     return rows[ascending], weight[ascending]
 
 
+def _check_sizes(size: ArrayLike) -> Floats:
+    """Return the sizes of the slopes as floats, or raise ValueError."""
+    size = as_float(size, "size")
+    if size.ndim != 1 or not len(size):
+        raise ValueError(f"size must be (n,) with n >= 1, got shape {size.shape}.")
+    if (size < 0).any():
+        raise ValueError("size must be >= 0: pass |g|, not g.")
+    return size
+
+
+def _check_rates(top_rate: float, other_rate: float) -> None:
+    check_number("top_rate", top_rate, low=0, below=1)
+    check_number("other_rate", other_rate, above=0, below=1)
+    if top_rate + other_rate > 1:
+        raise ValueError(
+            f"top_rate + other_rate must be at most 1, got {top_rate} + {other_rate}."
+        )
+
+
 # Exclusive feature bundling
 
 
-def bundle_features(
-    nonzero: NDArray[np.bool_], max_conflicts: int = 0
-) -> list[list[int]]:
+def bundle_features(nonzero: ArrayLike, max_conflicts: int = 0) -> list[list[int]]:
     """Return groups of features that are seldom non-zero in the same row.
 
-    ``nonzero`` is (n, d). Features are taken by falling number of non-zero rows; each
-    joins the first group in which the rows of all conflicts stay at most
-    ``max_conflicts``, or opens a new one: the budget is one for each bundle.
+    ``nonzero`` is (n, d), true where a feature is not 0. Features are taken by falling
+    number of non-zero rows; each joins the first group in which the rows of all
+    conflicts stay at most ``max_conflicts``, or opens a new one: the budget is one for
+    each bundle.
 
     Source: Algorithm 3 of Ke et al. (2017).
     """
+    nonzero = as_matrix(nonzero) != 0
+    check_integer("max_conflicts", max_conflicts, low=0)
     order = np.argsort(-nonzero.sum(axis=0), kind="stable")
     bundles: list[list[int]] = []
     occupied: list[NDArray[np.bool_]] = []
@@ -266,6 +333,22 @@ class BundledSplits(LeafWiseSplits):
 # Estimators
 
 
+def _check_scores(F: Floats) -> None:
+    """Raise ValueError where a score is NaN or so large that later sums overflow."""
+    if not (np.abs(F) <= LARGEST).all():
+        raise ValueError(
+            "a score exceeds 3.4e38: scale y, or lower the learning rate."
+        )
+
+
+def _check_weight(weight: Floats) -> None:
+    if weight.max() > LARGEST:
+        raise ValueError(
+            "sample_weight exceeds 3.4e38, the largest number in float32: divide all "
+            "weights by one number."
+        )
+
+
 class _LGBM(Estimator):
     """Boosting rounds, which the regressor and the classifier share."""
 
@@ -307,7 +390,8 @@ class _LGBM(Estimator):
 
     def _check_parameters(self) -> None:
         check_integer("num_leaves", self.num_leaves, low=2)
-        check_integer("max_depth", self.max_depth, low=-1)
+        if check_integer("max_depth", self.max_depth, low=-1) == 0:
+            raise ValueError("max_depth must be >= 1, or -1 for no limit, got 0.")
         check_number("learning_rate", self.learning_rate, above=0)
         check_integer("n_estimators", self.n_estimators, low=1)
         check_integer("min_child_samples", self.min_child_samples, low=1)
@@ -317,15 +401,11 @@ class _LGBM(Estimator):
         check_integer("max_bin", self.max_bin, low=2, high=65_534)
         check_choice("data_sample_strategy", self.data_sample_strategy,
                      ("bagging", "goss"))
-        check_number("top_rate", self.top_rate, low=0, below=1)
-        check_number("other_rate", self.other_rate, above=0, below=1)
+        _check_rates(self.top_rate, self.other_rate)
+        check_bool("enable_bundle", self.enable_bundle)
         check_number("max_conflict_rate", self.max_conflict_rate, low=0, below=1)
-        if self.top_rate + self.other_rate > 1:
-            raise ValueError(
-                "top_rate + other_rate must be at most 1, got "
-                f"{self.top_rate} + {self.other_rate}."
-            )
 
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused
     def _boost(self, X: Floats, start: Floats, slopes: Slopes, weight: Floats) -> None:
         """Add ``n_estimators`` rounds; ``slopes(F)`` gives g and h, both (n, k)."""
         rng = random_generator(self.random_state)
@@ -333,11 +413,11 @@ class _LGBM(Estimator):
         F = np.tile(start, (len(X), 1))
         self.trees_ = []
         for t in range(self.n_estimators):
-            g, h = (part * weight[:, np.newaxis] for part in slopes(F))
+            g, h = (_as_single(part * weight[:, np.newaxis]) for part in slopes(F))
             rows, factor = self._sample(np.abs(g * h).sum(axis=1), t, rng)
             grown = []
             for k in range(F.shape[1]):
-                stats = _as_single(np.stack([g[:, k], h[:, k]]))
+                stats = np.stack([g[:, k], h[:, k]])
                 if rows is not None:
                     stats[:, rows] *= factor  # slopes and curvatures alike
                 tree, leaf, values = self._fit_tree(columns, stats, rows)
@@ -346,6 +426,7 @@ class _LGBM(Estimator):
                 F[:, k] += values[leaf]
                 grown.append((tree, values))
             self.trees_.append(grown)
+            _check_scores(F)
         self.start_, self.n_iter_ = start, len(self.trees_)
 
     def _columns(self, X: Floats) -> BinnedColumns:
@@ -368,7 +449,7 @@ class _LGBM(Estimator):
         As in the library, the first 1 / learning_rate rounds see every row: until then
         the slopes say little about which rows are well fitted.
         """
-        if self.data_sample_strategy == "bagging" or t < int(1 / self.learning_rate):
+        if self.data_sample_strategy == "bagging" or t + 1 <= 1 / self.learning_rate:
             return None, 1.0
         return goss(size, self.top_rate, self.other_rate, rng)
 
@@ -384,11 +465,16 @@ class _LGBM(Estimator):
             finder, None if self.max_depth < 0 else self.max_depth, self.num_leaves,
             self.min_split_gain,
         )
-        return tree, leaf, self.learning_rate * criterion.leaf_value(tree.sums)
+        values = self.learning_rate * criterion.leaf_value(tree.sums)
+        if tree.node_count == 1:
+            values[:] = 0.0  # as in the library, a tree without a split adds nothing
+        return tree, leaf, values
 
     def _staged_scores(self, X: ArrayLike) -> Iterator[Floats]:
-        """Yield the scores (m, k) before the first round and after each."""
-        X = self._check_new_data(X)
+        """Return the scores (m, k) before the first round and after each."""
+        return self._stages(self._check_new_data(X))
+
+    def _stages(self, X: Floats) -> Iterator[Floats]:
         F = np.tile(self.start_, (len(X), 1))
         yield F.copy()
         for grown in self.trees_:
@@ -407,10 +493,11 @@ class LGBMRegressor(Regressor, _LGBM):
     Parameters
     ----------
     num_leaves : int >= 2, leaves of each tree
-    max_depth : int, the deepest level; -1: no limit
+    max_depth : int >= 1, the deepest level; -1: no limit
     learning_rate : float > 0
     n_estimators : int >= 1, rounds
-    min_child_samples : int >= 1, rows of a child, estimated from the curvature
+    min_child_samples : int >= 1, rows of a child, estimated from the curvature: a row
+        of weight k is not k rows here
     min_child_weight : float >= 0, curvature H of a child
     min_split_gain : float >= 0, what a split must gain, in the library's scale
         (gain as above, without the factor 1/2)
@@ -432,8 +519,9 @@ class LGBMRegressor(Regressor, _LGBM):
     Raises
     ------
     ValueError
-        If a slope exceeds what float32 holds, 3.4e38: y is too large, or the learning
-        rate exceeds 2 and the rounds diverge. Slopes below 1e-45 count as 0.
+        If a slope, a weight or a score exceeds what float32 holds, 3.4e38: y is too
+        large, or the learning rate exceeds 2 and the rounds diverge. Slopes below 1e-45
+        count as 0.
     """
 
     def fit(
@@ -442,7 +530,8 @@ class LGBMRegressor(Regressor, _LGBM):
         """Fit to X of shape (n, d), NaN where missing, and y of shape (n,)."""
         self._check_parameters()
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
-        start = np.array([np.average(y, weights=weight)])
+        _check_weight(weight)
+        start = np.array([np.average(y, weights=weight / weight.max())])
         ones = np.ones((len(y), 1))
         self._boost(X, start, lambda F: (F - y[:, np.newaxis], ones), weight)
         return self
@@ -452,9 +541,8 @@ class LGBMRegressor(Regressor, _LGBM):
         return self._scores(X)[:, 0]
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Floats]:
-        """Yield the predictions before the first round and after each, shape (m,)."""
-        for F in self._staged_scores(X):
-            yield F[:, 0]
+        """Return the predictions before the first round and after each, each (m,)."""
+        return (F[:, 0] for F in self._staged_scores(X))
 
 
 class LGBMClassifier(Classifier, _LGBM):
@@ -483,15 +571,15 @@ class LGBMClassifier(Classifier, _LGBM):
                 f"y contains 1 class, {self.classes_[0]!r}: boosting needs at least "
                 "two."
             )
-        prior = np.bincount(y, weight) / weight.sum()
+        _check_weight(weight)
+        log_prior = np.log(np.bincount(y, weight)) - np.log(weight.sum())
         if n_classes == 2:
             target = y[:, np.newaxis].astype(float)
-            start = np.log(prior[1:] / prior[0])
+            start = log_prior[1:] - log_prior[0]
             self._boost(X, start, lambda F: logistic_slopes(F, target), weight)
         else:
             target = (y[:, np.newaxis] == np.arange(n_classes)).astype(float)
-            start = np.log(prior)
-            self._boost(X, start, lambda F: softmax_slopes(F, target), weight)
+            self._boost(X, log_prior, lambda F: softmax_slopes(F, target), weight)
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -500,8 +588,8 @@ class LGBMClassifier(Classifier, _LGBM):
         return F[:, 0] if F.shape[1] == 1 else F
 
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[Floats]:
-        """Yield the probabilities before the first round and after each, (m, K)."""
-        yield from map(self._probabilities, self._staged_scores(X))
+        """Return the probabilities before the first round and after each, (m, K)."""
+        return map(self._probabilities, self._staged_scores(X))
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the class probabilities, shape (m, K)."""
@@ -510,8 +598,8 @@ class LGBMClassifier(Classifier, _LGBM):
     @staticmethod
     def _probabilities(F: Floats) -> Floats:
         if F.shape[1] == 1:
-            p = np.exp(-np.logaddexp(0, -F[:, 0]))
-            return np.column_stack([1 - p, p])
+            p, q = _both_sides(F[:, 0])
+            return np.column_stack([q, p])
         return softmax(F)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:

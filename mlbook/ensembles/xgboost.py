@@ -19,7 +19,8 @@ are float32, and sums over samples are float64. Gains that are equal in float32 
 differ in float64, so the trees are the library's only if both round at the same places.
 A margin then has some seven significant digits: a target near 1e8 should be shifted
 before it is learnt. And a split must gain more than 1e-6, where gains go with the
-square of the target: one far below 1e-3 should be scaled up, or few trees split.
+square of the target and with the weights: targets far below 1e-3 should be scaled up,
+weights scaled to mean 1, or few trees split.
 
 Sources: Chen and Guestrin (2016); version 3.2 of the xgboost library.
 """
@@ -27,6 +28,7 @@ Sources: Chen and Guestrin (2016); version 3.2 of the xgboost library.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,6 +42,7 @@ from mlbook.ensembles.splits import Columns, ExactSplits
 from mlbook.ensembles.tree import Ints, Tree, grow
 from mlbook.validation import (
     Floats,
+    as_float,
     check_choice,
     check_integer,
     check_number,
@@ -51,14 +54,15 @@ Single = NDArray[np.float32]
 Slopes = Callable[[Single], tuple[Single, Single]]
 
 LEAST_GAIN = 1e-6  # a split must gain more, as in the library
-LEAST_SHARE = 1e-6  # of a class, for the start of two classes, as in the library
+LEAST_SHARE = 1e-6  # of a class, for the margins to start from, as in the library
 LARGEST_SUM = 1.8e19  # of slopes, whose square must fit into float32
 LEAST_CURVATURE = 1e-16
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 SOFTMAX_FACTOR = {"library": 2, "derived": 1}
 
 
-# The derivatives of each loss by the margin: float32 for float32 margins, else float64
+# The derivatives of each loss by the margin: float32 for float32 margins, else float64.
+# Margins and targets are finite; ValueError where they are not real numbers.
 
 
 def squared_slopes(margin: ArrayLike, y: ArrayLike) -> tuple[Reals, Reals]:
@@ -86,6 +90,7 @@ def softmax_slopes(
     is 1 where a sample is of that class, else 0. The derivative is ``factor`` 1; with 2
     the sum of the K parabolas lies nowhere below the quadratic part of the loss.
     """
+    check_number("factor", factor, above=0)
     margin, target = _of_one_shape(margin, target)
     p = softmax(margin)
     least = margin.dtype.type(LEAST_CURVATURE)
@@ -109,18 +114,20 @@ def softmax(margin: ArrayLike) -> Reals:
 def _reals(values: ArrayLike) -> Reals:
     """Return float32 values as they are and all others as float64."""
     values = np.asarray(values)
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"Margins and targets must be real, got {values.dtype}.")
     return values if values.dtype == np.float32 else values.astype(np.float64)
 
 
 def _of_one_shape(margin: ArrayLike, target: ArrayLike) -> tuple[Reals, Reals]:
-    """Return both as floats; ValueError where one would be stretched to the other."""
+    """Return both in the margin's precision; ValueError unless of one shape."""
     margin, target = _reals(margin), _reals(target)
     if margin.shape != target.shape:
         raise ValueError(
             f"margin and target must have one shape, got {margin.shape} and "
             f"{target.shape}."
         )
-    return margin, target
+    return margin, target.astype(margin.dtype)
 
 
 def _exp(z: Reals) -> Reals:
@@ -140,12 +147,12 @@ class SingleNewton(Newton):
     """
 
     def score(self, sums: Floats) -> Single:
-        """Return G^2 / (H + lambda), 0 where H + lambda is 0; sums are (2, ...)."""
+        """Return G^2 / (H + lambda), 0 where H + lambda is 0, of an array (2, ...)."""
         slope, curvature = sums
         square = np.multiply(slope, slope).astype(np.float32)
         denominator = np.array(curvature + self.reg_lambda, dtype=np.float32)
         np.copyto(denominator, np.inf, where=denominator <= 0)  # it may round to 0
-        return np.divide(square, denominator, out=square)
+        return square / denominator
 
 
 @dataclass
@@ -219,6 +226,16 @@ def grow_binned(
     finder = HistogramSplits(columns, stats, criterion, rows=rows, features=usable)
     least = max(LEAST_GAIN, float(np.nextafter(gamma, -np.inf)))
     return grow(finder, max_depth, min_gain=least)
+
+
+@contextmanager
+def overflow_refused() -> Iterator[None]:
+    """Make an overflow of NumPy inside of it a ValueError, not a warning."""
+    try:
+        with np.errstate(over="raise"):
+            yield
+    except FloatingPointError:
+        check_range(np.array([np.inf]), np.inf)
 
 
 class _Booster(Estimator):
@@ -305,6 +322,8 @@ class _Booster(Estimator):
         if self.tree_method == "hist":
             if edges is None:
                 edges = bin_edges(X, self.max_bin, single=True)
+            elif hasattr(edges, "__len__"):  # rounded as X is; else refused below
+                edges = [as_single(as_float(e, "edges"), "edges") for e in edges]
             return BinnedColumns(X, edges)
         if edges is not None:
             raise ValueError("bin_edges can be given for tree_method='hist' only.")
@@ -335,11 +354,14 @@ class _Booster(Estimator):
         return tree, leaf if len(rows) == n else tree.apply(X)
 
     def _staged_margins(self, X: ArrayLike) -> Iterator[Single]:
-        """Yield the margins, (K, m), before the first round and after each.
+        """Check X and return an iterator over the margins, (K, m), of all stages."""
+        return self._stages(as_single(self._check_new_data(X)))
+
+    def _stages(self, X: Floats) -> Iterator[Single]:
+        """Yield the margins before the first round and after each.
 
         It is one array that changes from round to round: copy what is to be kept.
         """
-        X = as_single(self._check_new_data(X))
         margin = np.repeat(self.base_margin_[:, np.newaxis], len(X), axis=1)
         yield margin
         for trees in self.trees_:
@@ -389,6 +411,7 @@ class XGBRegressor(_Booster, Regressor):
     base_margin_ : ndarray of shape (1,), the prediction before the first round
     """
 
+    @overflow_refused()
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
         bin_edges: Sequence[ArrayLike] | None = None,
@@ -396,8 +419,8 @@ class XGBRegressor(_Booster, Regressor):
         """Fit to X of shape (n, d) and y of shape (n,); return self.
 
         ``bin_edges``, one ascending array for each feature, replaces the borders that
-        "hist" finds itself: x <= edges[0] is in the first bin. Raises ValueError for
-        bad parameters and for values beyond float32.
+        "hist" finds itself: x <= edges[0] is in the first bin, both rounded to float32.
+        Raises ValueError for bad parameters and for values beyond float32.
         """
         self._check_parameters()
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
@@ -415,9 +438,8 @@ class XGBRegressor(_Booster, Regressor):
         return self._margins(X)[0].astype(np.float64)
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Floats]:
-        """Yield the predictions before the first round and after each, shape (m,)."""
-        for margin in self._staged_margins(X):
-            yield margin[0].astype(np.float64)
+        """Return an iterator over predict(X) before the first round and after each."""
+        return (m[0].astype(np.float64) for m in self._staged_margins(X))
 
 
 class XGBClassifier(_Booster, Classifier):
@@ -428,8 +450,8 @@ class XGBClassifier(_Booster, Classifier):
     base_score : float, optional
         Before the first round. For two classes the probability of the second, by
         default its share in y, kept between 1e-6 and 1 - 1e-6; for more a margin for
-        all classes, by default the logarithm of each share less the mean of these
-        logarithms.
+        all classes, by default the logarithm of each share plus 1e-6, less the mean of
+        these logarithms, as in the library.
     softmax_curvature : "library" or "derived"
         With more than two classes the h of class k: "derived" is p (1 - p), the second
         derivative by its margin; "library" twice that, as in the xgboost library (see
@@ -467,6 +489,7 @@ class XGBClassifier(_Booster, Classifier):
         )
         self.softmax_curvature = softmax_curvature
 
+    @overflow_refused()
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
         bin_edges: Sequence[ArrayLike] | None = None,
@@ -474,8 +497,9 @@ class XGBClassifier(_Booster, Classifier):
         """Fit to X of shape (n, d) and labels y of shape (n,); return self.
 
         ``bin_edges``, one ascending array for each feature, replaces the borders that
-        "hist" finds itself: x <= edges[0] is in the first bin. Raises ValueError for
-        fewer than two classes, bad parameters and values beyond float32.
+        "hist" finds itself: x <= edges[0] is in the first bin, both rounded to float32.
+        Raises ValueError for fewer than two classes, bad parameters and values beyond
+        float32.
         """
         self._check_parameters()
         factor = SOFTMAX_FACTOR[
@@ -510,7 +534,7 @@ class XGBClassifier(_Booster, Classifier):
             p = np.clip(p, LEAST_SHARE, 1 - LEAST_SHARE)
             return -np.log(1 / p - 1)
         if self.base_score is None:
-            logs = np.log(np.maximum(share, np.finfo(np.float32).tiny))
+            logs = np.log(share + LEAST_SHARE)
             return logs - logs.mean()
         return np.full(len(share), self.base_score)
 
@@ -519,9 +543,8 @@ class XGBClassifier(_Booster, Classifier):
         return self._shaped(self._margins(X))
 
     def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:
-        """Yield ``decision_function`` before the first round and after each."""
-        for margin in self._staged_margins(X):
-            yield self._shaped(margin)
+        """Return an iterator over decision_function(X), before round 1 and on."""
+        return map(self._shaped, self._staged_margins(X))
 
     @staticmethod
     def _shaped(margin: Single) -> Floats:

@@ -1,7 +1,11 @@
 """LightGBM held to the lightgbm library, to brute force, enumeration and paper."""
 
+import ast
 import itertools
+import json
+import re
 import warnings
+from pathlib import Path
 
 import lightgbm as library
 import numpy as np
@@ -18,6 +22,7 @@ from mlbook.ensembles.lightgbm import (
     bundle_features,
     goss,
     logistic_slopes,
+    softmax,
     softmax_slopes,
 )
 from mlbook.ensembles.tree import grow
@@ -105,12 +110,50 @@ def test_of_equal_cuts_the_last_is_taken(objective):
     assert_same_margins(objective, model, theirs, new)
 
 
-@pytest.mark.parametrize("objective", ["regression", "binary"])
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_weighted_margins_are_the_librarys(objective):
     X, y = problem(objective)
+    rng = np.random.default_rng(9)
+    weight = rng.uniform(0.5, 2, len(y)).astype(np.float32)
+    ours, theirs = {}, {}
+    if objective == "multiclass":  # the priors, too, must be the weighted ones
+        weight = rng.integers(1, 5, len(y)).astype(float) + 3 * (y == 1)
+        ours, theirs = {"min_child_samples": 1}, {"min_data_in_leaf": 1}
+    model = estimator(objective, **ours).fit(X, y, weight)
+    theirs = train(objective, X, y, weight, **theirs)
+    assert_same_margins(objective, model, theirs, X)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("least", [5.0, 50.0])
+def test_a_least_gain_is_the_librarys(objective, least):
+    """With one feature, where no other can be left out below a node.
+
+    At 50 some rounds split nothing: such a tree adds 0, not the value of its root.
+    """
+    X, y = problem(objective)
+    X = X[:, :1]
+    model = estimator(objective, min_split_gain=least).fit(X, y)
+    theirs = train(objective, X, y, min_gain_to_split=least)
+    assert_same_margins(objective, model, theirs, X)
+    trees = [tree for tree, _ in itertools.chain(*model.trees_)]
+    assert min(tree.gain[~tree.is_leaf].min(initial=np.inf) for tree in trees) > least
+    if least == 50 and objective != "regression":
+        assert min(tree.node_count for tree in trees) == 1
+
+
+def test_where_the_first_tree_is_not_the_librarys():
+    """What the page and the module say: a least gain, and gains that are rounding."""
+    X, y = problem("regression", n=800)
+    ours = estimator("regression", 1, min_split_gain=5.0).fit(X, y)
+    theirs = train("regression", X, y, None, 1, min_gain_to_split=5.0)
+    assert np.abs(scores(ours, X) - theirs.predict(X)).max() > 0.1
+    X, y = problem("binary", n=800)
     weight = np.random.default_rng(9).uniform(0.5, 2, len(y)).astype(np.float32)
-    model = estimator(objective).fit(X, y, weight)
-    assert_same_margins(objective, model, train(objective, X, y, weight), X)
+    ours = estimator("binary", 1).fit(X, y, weight)
+    theirs = train("binary", X, y, weight, 1)
+    gap = np.abs(scores(ours, X) - theirs.predict(X, raw_score=True)).max()
+    assert 1e-12 < gap < 1e-8
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -137,6 +180,58 @@ def test_with_missing_values_the_first_tree_is_the_librarys(objective):
     X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
     model = estimator(objective, 1).fit(X, y)
     assert_same_margins(objective, model, train(objective, X, y, None, 1), X)
+
+
+# What the page prints of the library
+
+PAGE = Path(__file__).parents[2] / "chapters" / "ensembles" / "lightgbm.ipynb"
+PAGE_GAINS = [394.7, 212.9, 58.6, 47.4, 18.1]
+PAGE_MINUTES = [86.2718, 42.2831, 62.1409, 29.7476]
+PAGE_MINUTES_3 = [86.6402, 42.9617, 62.8145, 29.9087]
+PAGE_LEAVES = {"reg_lambda": 7, "min_split_gain": 21}
+
+
+def page_parcels(n, seed):
+    """The deliveries of the page."""
+    rng = np.random.default_rng(seed)
+    km = np.ceil(2 * rng.gamma(2.5, 6, n)) / 2
+    kg = np.ceil(2 * rng.exponential(4, n)) / 2
+    depot, day = rng.integers(12, size=n), rng.integers(7, size=n)
+    over_pass = (depot == 7) & (km > 15)
+    minutes = (12 + 1.8 * km + 0.3 * kg + 4 * (depot % 4) + 8 * (day == 0)
+               + over_pass * (30 + (km - 15) ** 2 / 5))
+    X = np.column_stack([km, kg, np.eye(12)[depot], np.eye(7)[day]])
+    return X, np.round(minutes + rng.normal(0, 5, n))
+
+
+def test_the_pages_stored_rows_are_the_librarys():
+    """The page cannot import the library: it shows these numbers, and no others."""
+    cells = json.loads(PAGE.read_text(encoding="utf-8"))["cells"]
+    source = "\n".join("".join(cell["source"]) for cell in cells)
+    stored = {
+        name: ast.literal_eval(value)
+        for name, value in re.findall(r"^(LIBRARY_\w+) = ([\[{][^\]}]*[\]}])$", source,
+                                      re.MULTILINE)
+    }
+    assert stored == {
+        "LIBRARY_GAINS": PAGE_GAINS, "LIBRARY_MINUTES": PAGE_MINUTES,
+        "LIBRARY_MINUTES_3_TO_A_BIN": PAGE_MINUTES_3, "LIBRARY_LEAVES": PAGE_LEAVES,
+    }
+    X, y = page_parcels(1500, 0)
+    new, _ = page_parcels(3000, 1)
+    first = train("regression", X, y, None, 1, num_leaves=6).trees_to_dataframe()
+    gains = np.sort(first.split_gain.dropna())[::-1]
+    np.testing.assert_allclose(gains / 1000, PAGE_GAINS, rtol=0, atol=0.051)
+    for given, minutes in [({}, PAGE_MINUTES),
+                           ({"min_data_in_bin": 3}, PAGE_MINUTES_3)]:
+        theirs = train("regression", X, y, None, 100, **given)
+        np.testing.assert_allclose(theirs.predict(new[:4]), minutes, rtol=0, atol=6e-5)
+    for given, leaves in [({"lambda_l2": 100.0}, "reg_lambda"),
+                          ({"min_gain_to_split": 1e3}, "min_split_gain")]:
+        (tree,) = train("regression", X, y, None, 1, **given).dump_model()["tree_info"]
+        assert tree["num_leaves"] == PAGE_LEAVES[leaves]
+    model = LGBMRegressor().fit(X, y)
+    assert_same_margins("regression", model, train("regression", X, y, None, 100), new)
 
 
 def held_out_loss(objective, model, X, y):
@@ -193,6 +288,48 @@ def test_slopes_are_the_derivatives(n_classes):
         bend = (up - 2 * loss(F) + down) / step**2
         factor = 1 if k == 1 else n_classes / (n_classes - 1)
         np.testing.assert_allclose(h[:, c], factor * bend, atol=1e-4)
+
+
+def test_slopes_do_not_cancel_where_a_class_is_certain():
+    """Exchanged labels and scores of the other sign give the mirror image."""
+    F, one = np.array([[40.0], [-40.0], [3.0]]), np.ones((3, 1))
+    g, h = logistic_slopes(F, one)
+    mirrored, same = logistic_slopes(-F, 0 * one)
+    np.testing.assert_array_equal(g, -mirrored)
+    np.testing.assert_array_equal(h, same)
+    np.testing.assert_allclose(g[0], -np.exp(-40.0), rtol=1e-14)
+    np.testing.assert_allclose(h[0], np.exp(-40.0), rtol=1e-14)
+    p = LGBMClassifier._probabilities(F)
+    np.testing.assert_array_equal(p, LGBMClassifier._probabilities(-F)[:, ::-1])
+    np.testing.assert_allclose(p[0], [np.exp(-40.0), 1], rtol=1e-14)
+    g, h = softmax_slopes([[40.0, 0, 0]], [[1.0, 0, 0]])
+    np.testing.assert_allclose(g, np.exp(-40.0) * np.array([[-2, 1, 1]]), rtol=1e-14)
+    np.testing.assert_allclose(h, np.exp(-40.0) * np.array([[3, 1.5, 1.5]]), rtol=1e-14)
+
+
+def test_exchanged_labels_give_the_mirrored_model():
+    X = np.arange(20.0)[:, np.newaxis]
+    y = (X[:, 0] > 9).astype(int)
+    one, other = (LGBMClassifier(n_estimators=60, learning_rate=1.0,
+                                 min_child_samples=1, min_child_weight=0.0)
+                  .fit(X, labels).decision_function(X) for labels in (y, 1 - y))
+    assert one.max() > 40
+    np.testing.assert_allclose(one, -other, rtol=1e-12)
+
+
+def test_slopes_of_wrong_shapes_and_values_are_refused():
+    for slopes in (logistic_slopes, softmax_slopes):
+        with pytest.raises(ValueError, match="one shape"):
+            slopes(np.zeros((3, 2)), np.zeros(3))
+        with pytest.raises(ValueError, match="F contains infinity"):
+            slopes([[np.inf, 0.0]], [[0.0, 1.0]])
+        with pytest.raises(ValueError, match="target contains NaN"):
+            slopes([[0.0, 0.0]], [[0.0, np.nan]])
+    with pytest.raises(ValueError, match="K >= 2"):
+        softmax_slopes([[1.0]], [[1.0]])
+    with pytest.raises(ValueError, match="F contains"):
+        softmax([np.inf, 0.0])
+    np.testing.assert_allclose(softmax([0, 1]), 1 / (1 + np.exp([1.0, -1.0])))
 
 
 # Growth
@@ -373,22 +510,35 @@ def test_sampling_scales_slopes_and_curvatures():
     np.testing.assert_allclose(tree.sums[:, 0], [weight @ g[rows], 100.0], rtol=1e-6)
 
 
-@pytest.mark.parametrize("objective", ["regression", "binary"])
-def test_every_round_samples_at_the_scores_of_all_rows(objective):
-    """The library's size of a row is |g h|; rows that were not drawn move as well."""
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_round_samples_at_the_scores_of_all_rows(objective, weighted):
+    """A row's size is the sum of |g h| over the classes, with its weight in both."""
     X, y = problem(objective, n=300)
-    model = estimator(objective, 2, learning_rate=1.5, random_state=8,
-                      data_sample_strategy="goss").fit(X, y)
+    weight = np.ones(300)
+    if weighted:  # some rows are large by their weight alone
+        weight = np.random.default_rng(4).choice([0.25, 1.0, 8.0], 300)
+    model = estimator(objective, 3, learning_rate=1.5, random_state=8,
+                      data_sample_strategy="goss").fit(X, y, weight)
     rng = np.random.default_rng(8)
     for round_, F in zip(model.trees_, model._staged_scores(X), strict=False):
-        g, h = F[:, 0] - y, np.ones(300)
-        if objective == "binary":
-            p = 1 / (1 + np.exp(-F[:, 0]))
-            g, h = p - y, p * (1 - p)
-        rows, weight = goss(np.abs(g * h), 0.2, 0.1, rng)
-        ((tree, _),) = round_
-        expected = [weight @ g[rows], weight @ h[rows]]
-        np.testing.assert_allclose(tree.sums[:, 0], expected, rtol=1e-5, atol=1e-5)
+        g, h = F - y[:, np.newaxis], np.ones((300, 1))
+        if objective != "regression":
+            p = 1 / (1 + np.exp(-F))
+            target = y[:, np.newaxis]
+            if objective == "multiclass":
+                p = np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
+                target = np.eye(3)[y]
+            factor = 1 if objective == "binary" else 3 / 2
+            g, h = p - target, factor * p * (1 - p)
+        g, h = g * weight[:, np.newaxis], h * weight[:, np.newaxis]
+        rows, factor = goss(np.abs(g * h).sum(axis=1), 0.2, 0.1, rng)
+        for k, (tree, _) in enumerate(round_):  # every class has the same rows
+            expected = [factor @ g[rows, k], factor @ h[rows, k]]
+            np.testing.assert_allclose(
+                tree.sums[:, 0], expected, rtol=1e-5, atol=1e-5
+            )
+    assert len(model.trees_) == 3
 
 
 def test_the_first_rounds_see_every_row():
@@ -401,6 +551,36 @@ def test_the_first_rounds_see_every_row():
     for t, (a, b) in enumerate(zip(plain.staged_predict(X), some.staged_predict(X),
                                    strict=True)):
         assert np.array_equal(a, b) == (t <= 5)
+
+
+@pytest.mark.parametrize(
+    "size, a, b, message",
+    [
+        ([1, np.nan, 2, 3], 0.25, 0.25, "size contains NaN"),
+        ([1, -1, 2, 3], 0.25, 0.25, "pass |g|"),
+        ([], 0.25, 0.25, "n >= 1"),
+        ([[1, 2]], 0.25, 0.25, "n >= 1"),
+        ([1, 2, 3, 4], 0.25, 0.0, "other_rate"),
+        ([1, 2, 3, 4], 1.0, 0.25, "top_rate"),
+        ([1, 2, 3, 4], 0.7, 0.4, r"top_rate \+ other_rate"),
+    ],
+)
+def test_goss_checks_what_it_is_given(size, a, b, message):
+    with pytest.raises(ValueError, match=message.replace("|", r"\|")):
+        goss(size, a, b, np.random.default_rng(0))
+
+
+def test_goss_of_whole_numbers_keeps_the_largest():
+    """Unsigned numbers have no negatives to sort by."""
+    rows, weight = goss(np.uint8([0, 5, 3, 1]), 0.25, 0.25, np.random.default_rng(0))
+    assert weight[rows == 1] == 1 and weight.sum() == 4
+
+
+def test_a_tiny_learning_rate_never_samples():
+    X, y = problem("regression", n=60)
+    model = LGBMRegressor(n_estimators=2, learning_rate=1e-320,
+                          data_sample_strategy="goss").fit(X, y)
+    assert [tree.count[0] for ((tree, _),) in model.trees_] == [60, 60]
 
 
 # Bundles
@@ -427,6 +607,22 @@ def test_conflicts_of_a_bundle_accumulate():
     assert bundle_features(nonzero, 1) == [[1, 2], [0, 3]]
     assert bundle_features(nonzero, 2) == [[1, 2, 0], [3]]
     assert bundle_features(nonzero, 3) == [[1, 2, 0, 3]]
+
+
+def test_bundles_of_counts_are_those_of_used_or_not():
+    counts = np.array([[1, 2], [0, 1]])  # 1 & 2 is 0, but both are used
+    assert bundle_features(counts) == bundle_features(counts > 0) == [[1], [0]]
+    with pytest.raises(ValueError, match="max_conflicts"):
+        bundle_features(counts, -1)
+
+
+def test_the_budget_is_rounded_down():
+    """5% of 41 rows are 2.05: two conflicts are allowed, three are not."""
+    for meet, bundles in [(2, [[0, 1]]), (3, [[0], [1]])]:
+        X = np.zeros((41, 2))
+        X[:10, 0], X[10 - meet : 20 - meet, 1] = 1.0, 1.0
+        columns = BundledColumns(X, bin_edges(X), max_conflict_rate=0.05)
+        assert columns.bundles == bundles
 
 
 @pytest.mark.parametrize("budget", [0, 1, 4, 20])
@@ -589,6 +785,44 @@ def test_slopes_beyond_float32_are_refused():
         )
 
 
+@pytest.mark.parametrize("cls", [LGBMRegressor, LGBMClassifier])
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_scores_beyond_float32_are_refused_after_the_last_round_too(cls, n_labels):
+    X = np.arange(30.0)[:, np.newaxis]
+    for rate in (1e300, 1e308):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(ValueError, match="a score exceeds 3.4e38: scale"):
+                cls(n_estimators=1, learning_rate=rate, min_child_samples=1).fit(
+                    X, np.arange(30) * n_labels // 30
+                )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_extreme_weights_leave_finite_scores_or_are_refused(n_classes):
+    X = np.arange(30.0)[:, np.newaxis]
+    y = np.arange(30) * n_classes // 30
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LGBMClassifier(n_estimators=2)
+        model.fit(X, y, np.where(y == 1, 1e-300, 1e30))
+        assert np.isfinite(model.decision_function(X)).all()
+        assert model.start_[min(1, n_classes - 2)] < -750  # log(1e-330) is -760
+        for large in (1e39, 1e308):
+            for given in (np.full(30, large), np.where(y == 1, large, 1.0)):
+                for refused in (model, LGBMRegressor(n_estimators=2)):
+                    with pytest.raises(ValueError, match="sample_weight exceeds"):
+                        refused.fit(X, y, given)
+
+
+def test_new_data_are_checked_before_the_first_stage():
+    X, y = problem("binary", n=60)
+    for stages in (LGBMRegressor(n_estimators=1).fit(X, y).staged_predict,
+                   LGBMClassifier(n_estimators=1).fit(X, y).staged_predict_proba):
+        with pytest.raises(ValueError, match="2 features"):
+            stages(np.zeros((3, 2)))
+
+
 def test_missing_values_go_where_they_gain_most():
     X = np.array([[0.0], [1.0], [np.nan]] * 20)
     for low, high, gap in [(0.0, 5.0, 5.0), (0.0, 5.0, 0.0), (0.0, 0.0, 5.0)]:
@@ -602,6 +836,7 @@ def test_missing_values_go_where_they_gain_most():
     [
         ({"num_leaves": 1}, "num_leaves"),
         ({"max_depth": -2}, "max_depth"),
+        ({"max_depth": 0}, "-1 for no limit"),
         ({"learning_rate": 0.0}, "learning_rate"),
         ({"n_estimators": 0}, "n_estimators"),
         ({"min_child_samples": 0}, "min_child_samples"),
@@ -620,6 +855,12 @@ def test_missing_values_go_where_they_gain_most():
 def test_parameters_are_checked(cls, given, message):
     with pytest.raises(ValueError, match=message):
         cls(**given).fit(np.zeros((4, 1)), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("value", ["no", None, 3.5, np.array([True, False])])
+def test_bundling_is_true_or_false(value):
+    with pytest.raises(TypeError, match="enable_bundle must be True or False"):
+        LGBMRegressor(enable_bundle=value).fit(np.zeros((4, 1)), [0, 1, 0, 1])
 
 
 def test_one_class_is_refused():

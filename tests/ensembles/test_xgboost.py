@@ -542,7 +542,7 @@ def test_the_first_margin_is_the_best_constant():
         assert abs(slopes(margin(model, X), y)[0].sum()) < 1e-3
     y = target("three classes", score)
     model = fitted(X, y, "three classes", "exact", rounds=0)
-    share = np.bincount(y) / len(y)
+    share = (np.bincount(y) / len(y) + 1e-6) / (1 + 3e-6)  # so does the library
     np.testing.assert_allclose(model.predict_proba(X)[0], share, rtol=1e-6)
 
 
@@ -830,3 +830,120 @@ def test_a_share_of_the_rows_is_not_rounded_down_by_a_float():
     rng = np.random.default_rng(0)
     for n, share, size in ((100, 0.29, 29), (7, 0.5, 3), (100, 0.57, 57), (3, 0.1, 1)):
         assert len(_draw(rng, n, share)) == size
+
+
+@pytest.mark.parametrize("share", [1e-30, 1e-8, 5e-4, None])
+def test_the_start_of_a_rare_class_among_three_is_the_librarys(share):
+    """None: 2 rows of 2000, without weights."""
+    if share is None:
+        y, weight = np.repeat([0, 1, 2], [1100, 898, 2]), None
+    else:
+        y = np.arange(9) % 3
+        weight = np.where(y == 1, share, 1.0)
+    X = np.zeros((len(y), 1))
+    start = XGBClassifier(0).fit(X, y, weight).decision_function(X)
+    data = library.DMatrix(X, y, weight=weight)
+    theirs = library.train(
+        {"objective": "multi:softprob", "num_class": 3, "eta": 0}, data, 1)
+    np.testing.assert_allclose(
+        start, theirs.predict(library.DMatrix(X), output_margin=True), rtol=1e-6)
+
+
+def test_given_edges_are_rounded_as_x_is():
+    X, y = np.array([[0.1], [0.2], [0.3], [0.4]]), np.arange(4.0)
+    model = XGBRegressor(1, learning_rate=1, reg_lambda=0)
+    model.fit(X, y, bin_edges=[[0.1, 0.2, 0.3]])
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-6)
+    for bad in (5, [[0.1, 0.1 + 1e-12]], [None]):  # the second: one in float32
+        with pytest.raises(ValueError, match="edges"):
+            model.fit(X, y, bin_edges=bad)
+
+
+@pytest.mark.parametrize("method", ["exact", "hist"])
+def test_a_score_beyond_float32_is_refused(method):
+    """Though the sums of slopes are not: G is small, and H far smaller."""
+    X, y = np.arange(8.0)[:, np.newaxis], np.arange(8.0)
+    model = XGBRegressor(1, reg_lambda=0, min_child_weight=0, tree_method=method)
+    with pytest.raises(ValueError, match="leave the range of float32"):
+        model.fit(X, 1e30 * y, np.full(8, 1e-12))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("method", ["exact", "hist"])
+def test_what_is_refused_is_refused_without_a_warning(method):
+    X, y = np.arange(8.0)[:, np.newaxis], np.arange(8.0)
+    for weight, rate in ((np.full(8, 1e308), 1.0), (None, 3e38)):
+        model = XGBRegressor(3, reg_lambda=0, learning_rate=rate, tree_method=method)
+        with pytest.raises(ValueError, match="leave the range|sample_weight"):
+            model.fit(X, 10 * y, weight)
+
+
+def test_the_score_of_one_node_alone():
+    score = SingleNewton(1.0).score(np.array([1.0, 2.0]))
+    assert score == pytest.approx(1 / 3) and score.dtype == np.float32
+    assert SingleNewton(0.0).score(np.array([0.0, 0.0])) == 0
+
+
+def test_slopes_have_the_precision_of_the_margin():
+    for slopes in (squared_slopes, logistic_slopes, softmax_slopes):
+        for kind in (np.float32, np.float64):
+            g, h = slopes(np.array([0, 1], dtype=kind), [0.0, 1.0])
+            assert g.dtype == h.dtype == kind
+
+
+def test_slopes_of_what_is_no_real_number():
+    for bad in ([1 + 2j], [None], ["a"]):
+        for function in (sigmoid, softmax, lambda m: squared_slopes(m, [0.0])):
+            with pytest.raises(ValueError, match="must be real"):
+                function(bad)
+    for factor in (0, -1, np.nan):
+        with pytest.raises(ValueError, match="factor must be finite and > 0"):
+            softmax_slopes([[0.0], [1.0]], [[0.0], [1.0]], factor)
+
+
+def test_the_curvature_of_many_classes_has_its_floor():
+    m, t = np.float32([[200.0], [0.0], [0.0]]), np.float32([[1.0], [0.0], [0.0]])
+    for factor in (1, 2):
+        _, h = softmax_slopes(m, t, factor)
+        assert (h >= np.float32(9e-17)).all() and (h < 1e-15).all()
+
+
+@pytest.mark.parametrize("method", ["exact", "hist"])
+def test_every_tree_draws_its_own_rows(method):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.normal(size=200)
+    model = XGBRegressor(5, learning_rate=1e-6, subsample=0.5, random_state=0,
+                         tree_method=method).fit(X, y)
+    sums = [t.tree.sums[0, 0] for (t,) in model.trees_]
+    assert len(np.unique(np.round(sums, 2))) == 5
+
+
+@pytest.mark.parametrize("method", ["exact", "hist"])
+def test_rows_that_were_not_drawn_move_too(method):
+    """One tree fits both groups, so that the next has nothing left on any row."""
+    X = np.repeat([[0.0], [1.0]], 20, axis=0)
+    model = XGBRegressor(2, learning_rate=1, reg_lambda=0, subsample=0.5,
+                         random_state=0, tree_method=method).fit(X, 4 * X[:, 0])
+    second = model.trees_[1][0].tree
+    assert second.node_count == 1 and abs(second.sums[0, 0]) < 1e-9
+
+
+def test_max_bin_is_the_number_of_bins():
+    x = np.arange(100.0)
+    for bins in (2, 4):
+        model = XGBRegressor(1, max_depth=0, reg_lambda=0, max_bin=bins)
+        tree = model.fit(x[:, np.newaxis], x).trees_[0][0].tree
+        assert tree.is_leaf.sum() == bins
+
+
+def test_a_margin_of_0_is_the_first_class():
+    model = XGBClassifier(0).fit([[0.0], [0.0]], ["a", "b"])
+    assert model.decision_function([[0.0]]) == 0 and model.predict([[0.0]]) == "a"
+
+
+def test_stages_check_new_data_at_once():
+    for model, name in ((XGBRegressor(1), "staged_predict"),
+                        (XGBClassifier(1), "staged_decision_function")):
+        model.fit([[0.0], [1.0]], [0, 1])
+        with pytest.raises(ValueError, match="features"):
+            getattr(model, name)([[0.0, 1.0]])
