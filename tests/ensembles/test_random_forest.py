@@ -106,6 +106,35 @@ def test_counts_are_weights_as_in_scikit_learns_trees():
             member.predict(Z), theirs.predict_proba(Z), atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_a_forest_of_all_features_is_the_mean_of_scikit_learns_trees(kind):
+    """Given the draws; three levels and large leaves, where no gains tie."""
+    growth = {"max_depth": 3, "min_samples_leaf": 8}
+    if kind == "classifier":
+        (X, y), Z = classes(), new_data()
+        forest, lib = RandomForestClassifier, lib_tree.DecisionTreeClassifier
+    else:
+        (X, y), Z = numbers(), new_data()
+        forest, lib = RandomForestRegressor, lib_tree.DecisionTreeRegressor
+    method = "predict_proba" if kind == "classifier" else "predict"
+    ours = forest(25, max_features=None, oob_score=True, random_state=1, **growth)
+    ours.fit(X, y)
+    counts = np.array([ours._counts(b) for b in range(25)])
+    theirs = [lib(random_state=0, **growth).fit(X, y, sample_weight=row)
+              for row in counts]
+    size = np.abs(y).max()
+    expected = np.mean([getattr(member, method)(Z) for member in theirs], axis=0)
+    np.testing.assert_allclose(getattr(ours, method)(Z), expected, atol=1e-12 * size)
+    said = np.array([getattr(member, method)(X) for member in theirs])
+    outside = [np.mean(said[counts[:, i] == 0, i], axis=0) for i in range(len(X))]
+    found = (ours.oob_decision_function_ if kind == "classifier"
+             else ours.oob_prediction_)
+    np.testing.assert_allclose(found, outside, atol=1e-12 * size)
+    np.testing.assert_array_equal(ours.oob_count_, (counts == 0).sum(axis=0))
+    shares = np.mean([member.feature_importances_ for member in theirs], axis=0)
+    np.testing.assert_allclose(ours.feature_importances_, shares, atol=1e-10)
+
+
 def test_weights_are_counts_without_a_bootstrap():
     X, y = classes()
     counts = np.random.default_rng(0).integers(0, 4, size=len(X))
