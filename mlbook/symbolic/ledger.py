@@ -417,8 +417,10 @@ class Derivation:
         general = any(_symbolic_bounds(q) for q in sides) or left.shape
         evidence: list = [PROVED + (" for every size" if general else "")]
         for family in independent:
-            mark = ", " if family is independent[0] else " and "
-            evidence += [mark, *_listed(family)]
+            evidence.append(", " if family is independent[0] else " and ")
+            members = [q for member in family for q in (", ", member)][1:]
+            # of the members of one family nothing is said
+            evidence += ["(", *members, ")"] if len(family) > 1 else members
         evidence += [" independent"] if independent else []
         evidence += self._cite(using)
         return self._add(left, right, "=", reason, PROVED, evidence)

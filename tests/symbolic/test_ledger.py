@@ -403,6 +403,8 @@ def test_facts_of_both_directions(D):
 def test_independence_is_used_and_shown(D):
     step = D.prove(E(X * Y), E(X) * E(Y), "Independent.", independent=[[X], [Y]])
     assert "X and Y independent" in repr(step)
+    step = D.prove(E(X * Y), E(X) * E(Y), "A family.", independent=[[X, Z], [Y]])
+    assert "(X, Z) and Y independent" in repr(step)
     with pytest.raises(ValueError, match="both families rest on X"):
         D.prove(E(X * Y), E(X) * E(Y), "r", independent=[[X], [X, Y]])
     with pytest.raises(TypeError, match="not a name"):
