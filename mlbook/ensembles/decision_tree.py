@@ -120,6 +120,7 @@ def find_surrogates(
     sides = np.stack([has_primary & left, has_primary & ~left]) * weight[rows]
     by_side = np.add.reduceat(sides, starts, axis=1)
     total, majority = by_side.sum(axis=0), by_side.max(axis=0)
+    minority = by_side.min(axis=0)  # above 0, where total - majority may round to 0
     d, m = len(columns.rank), len(nodes.counts)
     agreement = np.full((d, m), -np.inf)
     threshold, low_left = np.zeros((d, m)), np.zeros((d, m), dtype=bool)
@@ -142,7 +143,7 @@ def find_surrogates(
     found.low_left[:, :width] = used & low_left[best, every].T
     found.agreement[:, :width] = share / total[:, np.newaxis]
     found.adjusted[:, :width] = np.where(
-        used, (share - majority[:, np.newaxis]) / (total - majority)[:, np.newaxis], 0.0
+        used, (share - majority[:, np.newaxis]) / minority[:, np.newaxis], 0.0
     )
     return found, by_side[0] >= by_side[1] * (1 - SLACK)
 
@@ -295,7 +296,7 @@ def weakest_links(tree: Tree, risk: Floats) -> tuple[Floats, Floats, Ints]:
     ----------
     tree : Tree
     risk : ndarray of shape (nodes,), what each node contributes if it is a leaf; a
-        node's is at least the sum of its children's
+        node's is at least the sum of its children's, or less by rounding only
 
     Returns
     -------
@@ -303,7 +304,8 @@ def weakest_links(tree: Tree, risk: Floats) -> tuple[Floats, Floats, Ints]:
     risks : ndarray of shape (k,), the risk of the whole tree after each pruning
     nodes : ndarray of shape (k,), the node that became a leaf
 
-    Raises ValueError unless ``risk`` is finite and of that shape.
+    Raises ValueError unless ``risk`` is finite and like that. Every pruning looks at
+    all nodes, so that the time grows with the square of their number.
     """
     risk = as_float(risk, "risk")
     if risk.shape != (tree.node_count,):
@@ -311,9 +313,16 @@ def weakest_links(tree: Tree, risk: Floats) -> tuple[Floats, Floats, Ints]:
             f"risk must have one entry for each node, shape {(tree.node_count,)}, got "
             f"{risk.shape}."
         )
+    inner = ~tree.is_leaf
+    below = risk[tree.left] + risk[tree.right]
+    rises = inner & (risk < below - SLACK * np.abs(below))
+    if rises.any():
+        raise ValueError(
+            f"The risk of node {rises.argmax()} must be at least the sum of its "
+            "children's."
+        )
     branch, leaves = _leaf_totals(tree, risk)
     link = np.full(tree.node_count, np.inf)
-    inner = ~tree.is_leaf
     link[inner] = (risk - branch)[inner] / (leaves[inner] - 1)
     alpha, found = 0.0, []
     while link[0] < np.inf:
@@ -489,9 +498,13 @@ class _DecisionTree(Estimator):
         return tree, leaf
 
     def _risk(self, tree: Tree, impurity: Floats) -> Floats:
-        """Return each node's share of the weight times its impurity."""
+        """Return each node's share of the weight times its impurity, shape (nodes,)."""
         weights = self._node_weights(tree)
-        return weights / weights[0] * impurity
+        risk = weights / weights[0] * impurity
+        for nodes in _inner_levels(tree):  # no split raises it, nor may rounding
+            children = risk[tree.left[nodes]] + risk[tree.right[nodes]]
+            risk[nodes] = np.maximum(risk[nodes], children)
+        return risk
 
     def apply(self, X: ArrayLike) -> Ints:
         """Return the number of the leaf that each row of X reaches, shape (m,)."""
@@ -514,10 +527,8 @@ class _DecisionTree(Estimator):
         self._check_is_fitted()
         tree, risk = self.tree_, self._risk(self.tree_, self.impurity_)
         inner = np.flatnonzero(~tree.is_leaf)
-        fall = risk[inner] - risk[tree.left[inner]] - risk[tree.right[inner]]
-        importances = np.bincount(
-            tree.feature[inner], np.maximum(fall, 0.0), self.n_features_in_
-        )
+        fall = risk[inner] - (risk[tree.left[inner]] + risk[tree.right[inner]])
+        importances = np.bincount(tree.feature[inner], fall, self.n_features_in_)
         total = importances.sum()
         return importances / total if total > 0 else np.zeros(self.n_features_in_)
 
@@ -530,6 +541,7 @@ class _DecisionTree(Estimator):
         ``random_state`` moves on here, so that with ``max_features`` a later ``fit``
         grows another tree; an int seeds both alike.
         """
+        self._check_parameters()
         full = type(self)(**{**self.get_params(deep=False), "ccp_alpha": 0.0})
         full.fit(X, y, sample_weight)
         risk = full._risk(full.tree_, full.impurity_)
@@ -549,10 +561,11 @@ class DecisionTreeClassifier(Classifier, _DecisionTree):
     min_samples_leaf : int >= 1, rows that a child needs; rows without a value for the
         split do not count
     max_features : int, float, "sqrt", "log2" or None; features drawn for each node, a
-        float as a share of d; None: all
+        float as a share of d; more only while none of them offers a cut. None: all
     max_leaf_nodes : int >= 2, optional; the split of largest gain comes first
-    min_impurity_decrease : float >= 0, a split must lower the impurity of the training
-        rows by that much
+    min_impurity_decrease : float >= 0, the least gain of a split, as a share of the
+        weight of all training rows. It counts the rows that have a value for the split:
+        without missing values it is by how much the tree's mean impurity falls
     categorical_features : sequence of int, optional; columns that hold codes 0, 1, ...,
         at most 4096. A category that did not occur goes right
     random_state : None, int or Generator, for ``max_features``
@@ -607,8 +620,10 @@ class DecisionTreeClassifier(Classifier, _DecisionTree):
         """Fit to X of shape (n, d), NaN where missing, and labels y of shape (n,).
 
         A whole weight k stands for k equal rows, except where rows are counted:
-        ``min_samples_split``, ``min_samples_leaf`` and the choice of surrogates. Raises
-        ValueError or TypeError for bad parameters and bad data.
+        ``min_samples_split``, ``min_samples_leaf`` and the choice of surrogates. Rows
+        of less than 1e-11 of their node's weight may be overlooked there: what they
+        change in the scores of its cuts counts as rounding. Raises ValueError or
+        TypeError for bad parameters and bad data.
         """
         self._check_parameters()
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
@@ -637,7 +652,7 @@ class DecisionTreeRegressor(Regressor, _DecisionTree):
     Parameters as those of ``DecisionTreeClassifier``; the only criterion is
     "squared_error", and ``min_impurity_decrease`` and ``ccp_alpha`` are in squared units
     of y. The range of y must have a square that float64 can hold: 0, or from about
-    1e-150 to 1e150.
+    1e-150 to 1e150, and from further up if the weights of the rows are unequal.
 
     Attributes
     ----------
@@ -691,15 +706,16 @@ class DecisionTreeRegressor(Regressor, _DecisionTree):
         """Fit to X of shape (n, d), NaN where missing, and y of shape (n,).
 
         A whole weight k stands for k equal rows, except where rows are counted:
-        ``min_samples_split``, ``min_samples_leaf`` and the choice of surrogates. Raises
+        ``min_samples_split``, ``min_samples_leaf`` and the choice of surrogates. Rows
+        of less than 1e-11 of their node's weight may be overlooked there. Raises
         ValueError or TypeError for bad parameters and bad data.
         """
         self._check_parameters()
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
-        check_range_of_target(y)
         weight, exponent = without_scale(weight)
+        check_range_of_target(y, weight)
         above = y - y.min()
-        # the score squares sums: an offset would cost digits
+        # an offset that all y share would cost their sums digits
         centred = above - np.average(above, weights=weight)
         leaf = self._learn(X, np.stack([weight, weight * centred]), y, weight)
         self.value_ = node_means(self.tree_, leaf, y, weight)
@@ -740,9 +756,13 @@ def between_sum_of_squares(
     """Return by how much the sum of squares of a node exceeds that of its two parts.
 
     That is w_L w_R / (w_L + w_R) times the squared difference of the parts' means, in
-    squared units of the target; numbers or arrays of one shape, weights above 0.
+    squared units of the target; finite numbers or arrays of one shape, weights above 0,
+    or ValueError is raised. A square beyond float64 is infinite, with NumPy's warning.
     """
-    weight_left, weight_right = np.asarray(weight_left), np.asarray(weight_right)
+    weight_left = as_float(weight_left, "weight_left")
+    weight_right = as_float(weight_right, "weight_right")
+    mean_left = as_float(mean_left, "mean_left")
+    mean_right = as_float(mean_right, "mean_right")
     if not ((weight_left > 0) & (weight_right > 0)).all():
         raise ValueError("The weight of either part must be > 0.")
     shared = weight_left * (weight_right / (weight_left + weight_right))
@@ -754,7 +774,8 @@ def without_scale(weight: Floats) -> tuple[Floats, int]:
 
     The weights that were given are 2**k times these, exactly: growing a tree squares
     sums of weights, and the squares of very large or very small ones leave float64.
-    Raises ValueError for a range so wide that no scale helps.
+    ``weight`` is finite and above 0. Raises ValueError for a range so wide that no
+    scale helps; well inside it light rows already lose their say, see ``fit``.
     """
     exponent = int(np.frexp(weight.max())[1])
     scaled = np.ldexp(weight, -exponent)
@@ -766,15 +787,20 @@ def without_scale(weight: Floats) -> tuple[Floats, int]:
     return scaled, exponent
 
 
-def check_range_of_target(y: Floats) -> None:
-    """Raise ValueError unless squares of sums of y's differences are in float64."""
+def check_range_of_target(y: Floats, weight: Floats) -> None:
+    """Raise ValueError unless squares of sums of y's differences are in float64.
+
+    ``weight``, the weights of the rows, is at most 1.
+    """
     with np.errstate(over="ignore"):
         spread = y.max() - y.min()
         largest = (len(y) * spread) ** 2
-    if 0 < spread < 1e-150 or not np.isfinite(largest):
+    if 0 < spread and weight.min() * spread < 1e-151 or not np.isfinite(largest):
+        finite = np.isfinite(spread)
+        size = f"difference, {spread:.3g}" if finite else f"size, {np.abs(y).max():.3g}"
         raise ValueError(
-            "y must be scaled: squares of its differences leave the range of float64. "
-            f"Divide y by its largest size, {np.abs(y).max():.3g}."
+            "y must be scaled: squares of its differences, times the weights of their "
+            f"rows, leave the range of float64. Divide y by its largest {size}."
         )
 
 
@@ -794,12 +820,15 @@ def check_categories(
     X: Floats, categorical_features: Sequence[int] | None
 ) -> NDArray[np.bool_]:
     """Return which columns are categorical, after checking that they hold codes."""
+    X = as_float(X, allow_nan=True)
     d = X.shape[1]
     categorical = np.zeros(d, dtype=bool)
     columns = [] if categorical_features is None else categorical_features
-    if isinstance(columns, str) or np.ndim(columns) != 1 or (
-        np.asarray(columns).dtype == bool
-    ):
+    try:
+        array = np.asarray(columns)
+    except ValueError:  # lists of unequal lengths
+        array = np.empty((0, 0))
+    if isinstance(columns, str) or array.ndim != 1 or array.dtype == bool:
         raise TypeError(
             "categorical_features must be a sequence of column numbers, for instance "
             f"np.flatnonzero(mask), got {categorical_features!r}."

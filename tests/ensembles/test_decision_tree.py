@@ -499,6 +499,33 @@ def test_pruning_keeps_the_surrogates():
         assert pruned.impurity_[node] == pytest.approx(y[leaf == node].var(), rel=1e-9)
 
 
+def test_pruning_one_branch_keeps_the_surrogates_of_the_other():
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(150, 1))
+    X = base + 0.7 * rng.normal(size=(150, 7))
+    y = (base[:, 0] + 0.5 * rng.normal(size=150) > 0).astype(int)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    old = DecisionTreeClassifier(min_samples_leaf=4).fit(X, y).tree_
+    into_leaf = np.zeros(old.node_count, dtype=bool)
+    into_leaf[old.left[0]] = True  # the kept nodes are no longer the first ones
+    new, where = old.collapse(into_leaf)
+    np.testing.assert_array_equal(new.apply(X), where[old.apply(X)])
+    stay = np.flatnonzero(~new.is_leaf[where] & ~old.is_leaf)
+    assert len(stay) > 3
+    for name in ("feature", "threshold", "low_left", "adjusted"):
+        np.testing.assert_array_equal(getattr(new.surrogates, name)[where[stay]],
+                                      getattr(old.surrogates, name)[stay])
+
+
+def test_a_child_next_to_which_the_other_weighs_nothing():
+    """1 + 1e-20 is 1: the agreement is measured from the lighter child's own weight."""
+    with np.errstate(all="raise"):
+        tree = DecisionTreeClassifier(max_depth=1).fit(
+            [[0, 0], [1, 1], [np.nan, 0]], [0, 1, 0], [1, 1e-20, 1]).tree_
+    assert tree.feature.tolist() == [0, -1, -1]
+    assert tree.surrogates.feature[0].tolist() == [-1]
+
+
 def test_a_missing_value_where_none_was_goes_to_the_heavier_child():
     X = features(301, 4)
     y = response(X)
@@ -582,6 +609,22 @@ def test_one_class_one_row_and_equal_rows():
     np.testing.assert_allclose(mixed.predict_proba([[1.0]]), [[1 / 3, 2 / 3]])
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("K", [2, 3, 4])
+def test_drawn_features_and_categories(criterion, K):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 4, 60), rng.normal(size=60)])
+    y = rng.integers(0, K, 60)
+    for seed in range(5):
+        model = DecisionTreeClassifier(
+            criterion, max_features=1, categorical_features=[0], random_state=seed)
+        tree = model.fit(X, y).tree_
+        assert set(tree.feature) == {-1, 0, 1} and model.score(X, y) == 1.0
+        reached = np.bincount(model.apply(X), minlength=tree.node_count)
+        np.testing.assert_array_equal(reached[tree.is_leaf], tree.count[tree.is_leaf])
+
+
 def test_max_features_draws_for_each_node():
     X = features(300, 6)
     y = classes(X, 2)
@@ -650,7 +693,8 @@ def test_codes_of_categories():
     assert model.predict(X).tolist() == y
 
 
-@pytest.mark.parametrize("columns", [0, "auto", [True], np.array([True]), [[0]]])
+@pytest.mark.parametrize("columns", [0, "auto", [True], np.array([True]), [[0]],
+                                     [[0], [0, 1]]])
 def test_categories_are_named_by_a_sequence_of_numbers(columns):
     with pytest.raises(TypeError, match="a sequence of column numbers"):
         DecisionTreeClassifier(categorical_features=columns).fit([[0.0], [1.0]], [0, 1])
@@ -775,6 +819,8 @@ def test_targets_whose_squares_leave_float64_are_refused():
         scaled = np.array(y) / np.abs(y).max()
         np.testing.assert_array_equal(
             DecisionTreeRegressor().fit(X, scaled).predict(X), scaled)
+    with pytest.raises(ValueError, match=r"its largest size, 1\.7e\+308"):
+        DecisionTreeRegressor().fit(X, [-1.7e308, 1.7e308, 0, 0])
     for scale in (1e-150, 1e150):
         model = DecisionTreeRegressor().fit(X, np.array([0.0, 0, 3, 9]) * scale)
         np.testing.assert_allclose(model.predict(X) / scale, [0, 0, 3, 9], rtol=1e-15)
@@ -782,6 +828,29 @@ def test_targets_whose_squares_leave_float64_are_refused():
             model.impurity_ / scale / scale, [13.5, 2, 0, 0, 0], rtol=1e-12)
         assert model.feature_importances_.tolist() == [1.0]
     assert DecisionTreeRegressor().fit(X, [1.7e308] * 4).predict(X[:1]) == [1.7e308]
+
+
+def test_targets_times_weights_that_leave_float64_are_refused():
+    X = np.arange(4.0)[:, np.newaxis]
+    y, w = np.array([0.0, 0, 3, 9]), [1e-100, 1e-100, 1e-100, 1]
+    model = DecisionTreeRegressor().fit(X, y, w)
+    for scale in (1e-120, 1e-60):
+        with pytest.raises(ValueError, match="Divide y by its largest difference, 9e-"):
+            DecisionTreeRegressor().fit(X, y * scale, w)
+    small = DecisionTreeRegressor().fit(X, y * 1e-45, w)
+    for tree in (model.tree_, small.tree_):
+        assert tree.threshold[~tree.is_leaf].tolist() == [2.5, 1.5]
+    assert small.feature_importances_.tolist() == [1.0]
+
+
+def test_the_sums_are_those_of_differences_from_the_mean():
+    X, w = features(50, 3), np.geomspace(0.1, 10, 50)
+    y = response(X)
+    tree = DecisionTreeRegressor(max_depth=2).fit(X, y, w).tree_
+    assert abs(tree.sums[1, 0]) < 1e-9 * w.sum()
+    leaf, centred = tree.apply(X), w * (y - np.average(y, weights=w))
+    for node in np.unique(leaf):
+        assert tree.sums[1, node] == pytest.approx(centred[leaf == node].sum())
 
 
 def test_an_outlier_costs_the_other_leaves_no_digits():
@@ -806,6 +875,30 @@ def test_weakest_links_asks_for_finite_risks_of_all_nodes():
         with pytest.raises(ValueError, match="risk"):
             weakest_links(tree, risk)
     assert weakest_links(tree, [9, 2, 0, 0, 0])[0].tolist() == [2, 7]
+    with pytest.raises(ValueError, match="risk of node 0 must be at least the sum"):
+        weakest_links(tree, [0, 5, 5, 0, 0])
+    parts = np.array([0.1 + 0.2, 0.1, 0.2, 0.1, 0.0])
+    parts[0] = 0.3  # less than its children by rounding
+    assert weakest_links(tree, parts)[0].max() == 0
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_rounding_does_not_raise_the_risk_of_the_children(criterion):
+    """Beside a large weight the impurity of small ones is rounding, in every node."""
+    for seed in range(15, 40):
+        rng = np.random.default_rng(seed)
+        w, y = 10.0 ** -rng.integers(0, 19, 8), rng.integers(0, 3, 8)
+        X = rng.normal(size=(8, 1))
+        model = DecisionTreeClassifier(criterion, ccp_alpha=0.1).fit(X, y, w)
+        path = model.cost_complexity_pruning_path(X, y, w)
+        assert (np.diff(path.impurities) >= -1e-15).all()
+
+
+def test_the_path_checks_the_price_too():
+    for price, error in ((-3, ValueError), ("a", TypeError)):
+        with pytest.raises(error, match="ccp_alpha must be"):
+            DecisionTreeClassifier(ccp_alpha=price).cost_complexity_pruning_path(
+                [[0.0], [1]], [0, 1])
 
 
 def test_between_sum_of_squares_asks_for_weights():
@@ -816,6 +909,9 @@ def test_between_sum_of_squares_asks_for_weights():
     assert between.tolist() == [0.5, 9]
     tiny = between_sum_of_squares(1e-170, 0, 1e-170, 2)
     assert tiny == pytest.approx(2e-170, rel=1e-12, abs=0)
+    for bad in ((1, np.nan, 1, 2), (np.inf, 1, 1, 2), (1, "a", 1, 2)):
+        with pytest.raises(ValueError, match="mean_left|weight_left"):
+            between_sum_of_squares(*bad)
 
 
 def test_no_more_surrogates_than_other_features():
