@@ -70,10 +70,10 @@ def affine_weights(errors: ArrayLike) -> Floats:
     sideways = np.linalg.qr(np.ones((T, 1)), mode="complete")[0][:, 1:]
     if T == 1:
         return equal
-    U, s, Vt = np.linalg.svd(D @ sideways, full_matrices=False)
+    U, lengths, Vt = np.linalg.svd(D @ sideways, full_matrices=False)
     # what is small beside D itself is rounding, as for members that are copies
-    kept = s > np.finfo(float).eps * max(D.shape) * np.abs(D).max()
-    step = Vt[kept].T @ ((U.T @ (D @ equal))[kept] / s[kept])
+    kept = lengths > np.finfo(float).eps * max(D.shape) * np.abs(D).max()
+    step = Vt[kept].T @ ((U.T @ (D @ equal))[kept] / lengths[kept])
     w = equal - sideways @ step
     return w / w.sum()
 
@@ -896,7 +896,9 @@ class _Bag(Estimator):
         self._chance = None if (share == share[0]).all() else share / share.sum()
         self.estimators_ = []
         for b, rows in enumerate(self.estimators_samples_):
-            dice = np.random.default_rng([1, self._seeds[b]])  # not those of the rows
+            # dice for the learner, of another stream than those that drew its rows
+            dice = np.random.default_rng([1, self._seeds[b]])
+            # the bootstrap has drawn by the weights: what it drew counts alike
             own = np.ones(len(rows)) if self._bootstrapped else weight[rows]
             if self._bootstrapped and takes_weights(self._member()):
                 rows, own = np.unique(rows, return_counts=True)
