@@ -185,7 +185,7 @@ def prune(tree: Tree, gamma: float) -> tuple[Tree, Ints]:
     A weak split stays where a split below it is kept. Returns the tree and the new
     number of every old node, that of the leaf that has taken it up if it is gone.
     """
-    leaf = tree.is_leaf
+    leaf = tree.is_leaf.copy()
     weak = ~leaf & (tree.gain.astype(np.float32) < np.array(gamma, np.float32))
     for node in np.flatnonzero(weak)[::-1]:  # children have higher numbers
         leaf[node] = leaf[tree.left[node]] and leaf[tree.right[node]]
@@ -224,8 +224,13 @@ def grow_binned(
     usable = np.zeros(len(columns.code), dtype=bool)
     usable[features] = True
     finder = HistogramSplits(columns, stats, criterion, rows=rows, features=usable)
-    least = max(LEAST_GAIN, float(np.nextafter(gamma, -np.inf)))
-    return grow(finder, max_depth, min_gain=least)
+    # Gain and gamma are compared in float32, and a gain equal to gamma is enough: what
+    # rounds to gamma lies above the middle between it and the float32 below.
+    price = np.float32(gamma)
+    middle = (float(price) + float(np.nextafter(price, np.float32(-np.inf)))) / 2
+    if np.float32(middle) == price:  # a tie goes to the even one of the two
+        middle = float(np.nextafter(middle, -np.inf))
+    return grow(finder, max_depth, min_gain=max(LEAST_GAIN, middle))
 
 
 @contextmanager

@@ -658,6 +658,54 @@ def test_a_split_that_gains_exactly_gamma_stays():
             assert model.fit(X, y).trees_[0][0].tree.node_count == n
 
 
+@pytest.mark.parametrize("method", ["exact", "hist"])
+@pytest.mark.parametrize("size", [1.0, 1.7, 0.3])
+def test_a_gain_equal_to_gamma_in_float32_is_enough_as_in_the_library(size, method):
+    """So a gamma that only float64 tells from the gain does not stop the split."""
+    X, y = np.array([[1.0], [2.0]]), np.array([-size, size])
+    given = {"rounds": 1, "reg_lambda": 0.0, "base_score": 0.0}
+    model = fitted(X, y, "regression", method, **given)
+    gain = np.float32(model.trees_[0][0].tree.gain[0])
+    assert gain == pytest.approx(2 * size**2)
+    for gamma, leaves in [
+        (float(gain), 2), (np.nextafter(float(gain), np.inf), 2),
+        (np.nextafter(float(gain), 0), 2),
+        (float(np.nextafter(gain, np.float32(np.inf))), 1),
+    ]:
+        gamma = float(gamma)
+        theirs, _ = library_margin(
+            X, y, "regression", method, gamma=gamma, **given)
+        model = fitted(X, y, "regression", method, gamma=gamma, **given)
+        assert model.trees_[0][0].tree.is_leaf.sum() == leaves
+        assert len(np.unique(theirs)) == leaves
+
+
+@pytest.mark.parametrize("method", ["exact", "hist"])
+def test_a_gain_between_two_float32_counts_as_the_even_one(method):
+    """The gain is half a unit below a gamma to which it rounds, as in the library."""
+    y = np.array([0.661, 0.138, 0.402, 0.595, 0.03, 1.111, -0.729, -1.436])
+    X = np.arange(8.0)[:, np.newaxis]
+    given = {"rounds": 1, "max_depth": 1, "reg_lambda": 0.0, "base_score": 0.5}
+    gain = fitted(X, y, "regression", method, **given).trees_[0][0].tree.gain[0]
+    gamma = float(np.float32(gain))
+    assert gamma - gain == np.spacing(np.float32(gamma)) / 2
+    theirs, _ = library_margin(X, y, "regression", method, gamma=gamma, **given)
+    model = fitted(X, y, "regression", method, gamma=gamma, **given)
+    assert model.trees_[0][0].tree.node_count == 3 and len(np.unique(theirs)) == 2
+
+
+@pytest.mark.parametrize("method", ["exact", "hist"])
+@pytest.mark.parametrize(("gamma", "leaves"), [(2.0, 2), (2.01, 1)])
+def test_the_first_exercise_at_its_price(gamma, leaves, method):
+    X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    given = {"rounds": 1, "max_depth": 2, "reg_lambda": 0.5, "min_child_weight": 0,
+             "base_score": 0.5, "gamma": gamma}
+    theirs, _ = library_margin(X, y, "binary", method, **given)
+    model = fitted(X, y, "binary", method, **given)
+    assert model.trees_[0][0].tree.is_leaf.sum() == leaves
+    assert len(np.unique(theirs)) == leaves
+
+
 # Samples of rows and features
 
 
