@@ -36,24 +36,24 @@ from mlbook.validation import (
 
 
 class Loss(Protocol):
-    """A loss of targets y (n,) and predictions F (n, K); w are the sample weights (n,).
+    """A loss of targets y (n,) and predictions F (n, K), with sample weights (n,).
 
     F has a column for each class where there are three or more, otherwise one. A label
     and its opposite are treated alike: 1 - sigmoid(F) is written sigmoid(-F), because
     the difference is rounded to 0 as soon as F is 37.
     """
 
-    def start(self, y: Floats, w: Floats) -> Floats:
+    def start(self, y: Floats, weight: Floats) -> Floats:
         """Return the constant prediction of least loss, shape (K,)."""
 
-    def value(self, y: Floats, F: Floats, w: Floats) -> float:
+    def value(self, y: Floats, F: Floats, weight: Floats) -> float:
         """Return the weighted mean loss."""
 
     def negative_gradient(self, y: Floats, F: Floats) -> Floats:
         """Return minus the derivative of each row's loss by F, shape (n, K)."""
 
     def leaf_values(
-        self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
+        self, y: Floats, F: Floats, k: int, weight: Floats, leaf: Ints, n_leaves: int
     ) -> Floats:
         """Return what to add to F[:, k] in each leaf, shape (n_leaves,).
 
@@ -65,20 +65,20 @@ class Loss(Protocol):
 class SquaredLoss:
     """(y - F)^2 / 2: the negative slope is the residual, a leaf takes its mean."""
 
-    def start(self, y: Floats, w: Floats) -> Floats:
-        return np.array([np.average(y, weights=w)])
+    def start(self, y: Floats, weight: Floats) -> Floats:
+        return np.array([np.average(y, weights=weight)])
 
-    def value(self, y: Floats, F: Floats, w: Floats) -> float:
-        return float(np.average((y - F[:, 0]) ** 2, weights=w) / 2)
+    def value(self, y: Floats, F: Floats, weight: Floats) -> float:
+        return float(np.average((y - F[:, 0]) ** 2, weights=weight) / 2)
 
     def negative_gradient(self, y: Floats, F: Floats) -> Floats:
         return y[:, np.newaxis] - F
 
     def leaf_values(
-        self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
+        self, y: Floats, F: Floats, k: int, weight: Floats, leaf: Ints, n_leaves: int
     ) -> Floats:
-        total = np.bincount(leaf, w * (y - F[:, 0]), n_leaves)
-        return _ratio(total, np.bincount(leaf, w, n_leaves))
+        total = np.bincount(leaf, weight * (y - F[:, 0]), n_leaves)
+        return _ratio(total, np.bincount(leaf, weight, n_leaves))
 
 
 class AbsoluteLoss:
@@ -87,60 +87,61 @@ class AbsoluteLoss:
     A row that is met exactly has no slope; it counts as 1, as in scikit-learn.
     """
 
-    def start(self, y: Floats, w: Floats) -> Floats:
-        return medians(y, w, np.zeros(len(y), dtype=np.intp), 1)
+    def start(self, y: Floats, weight: Floats) -> Floats:
+        return medians(y, weight, np.zeros(len(y), dtype=np.intp), 1)
 
-    def value(self, y: Floats, F: Floats, w: Floats) -> float:
-        return float(np.average(np.abs(y - F[:, 0]), weights=w))
+    def value(self, y: Floats, F: Floats, weight: Floats) -> float:
+        return float(np.average(np.abs(y - F[:, 0]), weights=weight))
 
     def negative_gradient(self, y: Floats, F: Floats) -> Floats:
         return np.where(y[:, np.newaxis] < F, -1.0, 1.0)
 
     def leaf_values(
-        self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
+        self, y: Floats, F: Floats, k: int, weight: Floats, leaf: Ints, n_leaves: int
     ) -> Floats:
-        return medians(y - F[:, 0], w, leaf, n_leaves)
+        return medians(y - F[:, 0], weight, leaf, n_leaves)
 
 
 class LogisticLoss:
     """log(1 + e^F) - y F for y in {0, 1}; a leaf takes one Newton step."""
 
-    def start(self, y: Floats, w: Floats) -> Floats:
-        return log_odds(y, w)
+    def start(self, y: Floats, weight: Floats) -> Floats:
+        return log_odds(y, weight)
 
-    def value(self, y: Floats, F: Floats, w: Floats) -> float:
-        return float(np.average(np.logaddexp(0, F[:, 0]) - y * F[:, 0], weights=w))
+    def value(self, y: Floats, F: Floats, weight: Floats) -> float:
+        return float(np.average(np.logaddexp(0, F[:, 0]) - y * F[:, 0], weights=weight))
 
     def negative_gradient(self, y: Floats, F: Floats) -> Floats:
         y = y[:, np.newaxis]
         return y * sigmoid(-F) - (1 - y) * sigmoid(F)  # y - sigmoid(F)
 
     def leaf_values(
-        self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
+        self, y: Floats, F: Floats, k: int, weight: Floats, leaf: Ints, n_leaves: int
     ) -> Floats:
-        slope = np.bincount(leaf, w * self.negative_gradient(y, F)[:, 0], n_leaves)
-        bend = w * sigmoid(F[:, 0]) * sigmoid(-F[:, 0])  # p (1 - p)
+        r = self.negative_gradient(y, F)[:, 0]
+        slope = np.bincount(leaf, weight * r, n_leaves)
+        bend = weight * sigmoid(F[:, 0]) * sigmoid(-F[:, 0])  # p (1 - p)
         return _ratio(slope, np.bincount(leaf, bend, n_leaves))
 
 
 class ExponentialLoss:
     """exp(-(2y - 1) F) for y in {0, 1}: AdaBoost's loss, at F = half the log odds."""
 
-    def start(self, y: Floats, w: Floats) -> Floats:
-        return log_odds(y, w) / 2
+    def start(self, y: Floats, weight: Floats) -> Floats:
+        return log_odds(y, weight) / 2
 
-    def value(self, y: Floats, F: Floats, w: Floats) -> float:
-        return float(np.average(np.exp(-(2 * y - 1) * F[:, 0]), weights=w))
+    def value(self, y: Floats, F: Floats, weight: Floats) -> float:
+        return float(np.average(np.exp(-(2 * y - 1) * F[:, 0]), weights=weight))
 
     def negative_gradient(self, y: Floats, F: Floats) -> Floats:
         sign = (2 * y - 1)[:, np.newaxis]
         return sign * np.exp(-sign * F)
 
     def leaf_values(
-        self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
+        self, y: Floats, F: Floats, k: int, weight: Floats, leaf: Ints, n_leaves: int
     ) -> Floats:
         sign = 2 * y - 1
-        height = w * np.exp(-sign * F[:, 0])  # both the slope's size and the curvature
+        height = weight * np.exp(-sign * F[:, 0])  # the slope's size and the curvature
         slope = np.bincount(leaf, sign * height, n_leaves)
         return _ratio(slope, np.bincount(leaf, height, n_leaves))
 
@@ -155,31 +156,31 @@ class MultinomialLoss:
     def __init__(self, n_classes: int) -> None:
         self.n_classes = check_integer("n_classes", n_classes, low=2)
 
-    def start(self, y: Floats, w: Floats) -> Floats:
-        logs = np.log(np.bincount(y.astype(np.intp), w, self.n_classes))
+    def start(self, y: Floats, weight: Floats) -> Floats:
+        logs = np.log(np.bincount(y.astype(np.intp), weight, self.n_classes))
         return logs - logs.mean()
 
-    def value(self, y: Floats, F: Floats, w: Floats) -> float:
+    def value(self, y: Floats, F: Floats, weight: Floats) -> float:
         chosen = F[np.arange(len(y)), y.astype(np.intp)]
-        return float(np.average(log_sum_exp(F) - chosen, weights=w))
+        return float(np.average(log_sum_exp(F) - chosen, weights=weight))
 
     def negative_gradient(self, y: Floats, F: Floats) -> Floats:
         p, others = softmax_and_rest(F)
         return np.where(y[:, np.newaxis] == np.arange(self.n_classes), others, -p)
 
     def leaf_values(
-        self, y: Floats, F: Floats, k: int, w: Floats, leaf: Ints, n_leaves: int
+        self, y: Floats, F: Floats, k: int, weight: Floats, leaf: Ints, n_leaves: int
     ) -> Floats:
         p, others = (part[:, k] for part in softmax_and_rest(F))
-        slope = np.bincount(leaf, w * np.where(y == k, others, -p), n_leaves)
-        step = _ratio(slope, np.bincount(leaf, w * p * others, n_leaves))
+        slope = np.bincount(leaf, weight * np.where(y == k, others, -p), n_leaves)
+        step = _ratio(slope, np.bincount(leaf, weight * p * others, n_leaves))
         return step * (self.n_classes - 1) / self.n_classes
 
 
-def log_odds(y: Floats, w: Floats) -> Floats:
+def log_odds(y: Floats, weight: Floats) -> Floats:
     """Return log(weight of the ones / weight of the zeros) of y in {0, 1}, shape (1,).
     """
-    return np.array([np.log(np.sum(w * y)) - np.log(np.sum(w * (1 - y)))])
+    return np.array([np.log(np.sum(weight * y)) - np.log(np.sum(weight * (1 - y)))])
 
 
 def sigmoid(F: ArrayLike) -> Floats:
@@ -217,31 +218,34 @@ def softmax_and_rest(F: Floats) -> tuple[Floats, Floats]:
     return p, p @ (1 - np.eye(p.shape[1]))
 
 
-def medians(values: Floats, w: Floats, group: Ints, n_groups: int) -> Floats:
+def medians(values: Floats, weight: Floats, group: Ints, n_groups: int) -> Floats:
     """Return the weighted median of each group, shape (n_groups,); 0 for an empty one.
 
     Where half of a group's weight lies on either side of a gap between two values, it
     is the middle of the gap: a row of weight 2 counts as two rows. Raises ValueError
-    unless ``values``, ``w`` >= 0 and ``group`` in {0, ..., n_groups - 1} have shape
-    (n,).
+    unless ``values``, ``weight`` >= 0 and ``group`` in {0, ..., n_groups - 1} have
+    shape (n,).
     """
-    values, w, group = as_float(values, "values"), as_float(w, "w"), np.asarray(group)
-    if values.ndim != 1 or not values.shape == w.shape == group.shape:
+    values, weight = as_float(values, "values"), as_float(weight, "weight")
+    group = np.asarray(group)
+    if values.ndim != 1 or not values.shape == weight.shape == group.shape:
         raise ValueError(
-            "values, w and group must have one shape (n,), got "
-            f"{values.shape}, {w.shape} and {group.shape}."
+            "values, weight and group must have one shape (n,), got "
+            f"{values.shape}, {weight.shape} and {group.shape}."
         )
-    if (w < 0).any() or not np.isin(group, np.arange(n_groups)).all():
-        raise ValueError(f"w must be >= 0 and group one of 0, ..., {n_groups - 1}.")
+    if (weight < 0).any() or not np.isin(group, np.arange(n_groups)).all():
+        raise ValueError(
+            f"weight must be >= 0 and group one of 0, ..., {n_groups - 1}."
+        )
     nearly = 1e-12  # running sums of weights meet one half only up to rounding
     order = np.lexsort((values, group))
-    values, w = values[order], scaled(w[order])
+    values, weight = values[order], scaled(weight[order])
     names, starts = np.unique(group[order], return_index=True)
     found = np.zeros(n_groups)
-    for name, x, weight in zip(
-        names, np.split(values, starts)[1:], np.split(w, starts)[1:], strict=True
+    for name, x, part in zip(
+        names, np.split(values, starts)[1:], np.split(weight, starts)[1:], strict=True
     ):
-        running = np.cumsum(weight)
+        running = np.cumsum(part)
         if running[-1] > 0:
             share = running / running[-1]
             lower = np.count_nonzero(share < 0.5 - nearly)
@@ -343,43 +347,43 @@ class _GradientBoosting(Estimator):
         check_number("tol", self.tol, low=0)
 
     @np.errstate(over="ignore", invalid="ignore")  # _loss_after reports it
-    def _descend(self, X: Floats, y: Floats, w: Floats, loss: Loss) -> None:
+    def _descend(self, X: Floats, y: Floats, weight: Floats, loss: Loss) -> None:
         """Fit ``n_estimators`` rounds, fewer where the held-out loss stops falling."""
-        w = scaled(w)  # only the ratios of the weights count
-        if w.min() < 1e-100:
+        weight = scaled(weight)  # only the ratios of the weights count
+        if weight.min() < 1e-100:
             raise ValueError(
                 "A sample_weight is less than 1e-100 of another: set it to 0."
             )
         rng = random_generator(self.random_state)
         held = self._hold_out(y, rng)
-        X_new, y_new, w_new = X[held], y[held], w[held]
-        X, y, w = X[~held], y[~held], w[~held]
+        X_new, y_new, weight_new = X[held], y[held], weight[held]
+        X, y, weight = X[~held], y[~held], weight[~held]
         columns = Columns(X, presort=self.subsample == 1)
-        self.start_ = loss.start(y, w)
+        self.start_ = loss.start(y, weight)
         F, F_new = (np.tile(self.start_, (len(rows), 1)) for rows in (X, X_new))
         self.trees_: list[Round] = []
         losses: list[float] = []
         watched: list[float] = []
-        self._loss_after(0, loss, y, F, w)
+        self._loss_after(0, loss, y, F, weight)
         for t in range(1, self.n_estimators + 1):
-            self.trees_.append(self._round(columns, y, w, F, loss, rng))
-            losses.append(self._loss_after(t, loss, y, F, w))
+            self.trees_.append(self._round(columns, y, weight, F, loss, rng))
+            losses.append(self._loss_after(t, loss, y, F, weight))
             if self.n_iter_no_change is not None:
                 add_round(F_new, self.trees_[-1], X_new)
-                watched.append(self._loss_after(t, loss, y_new, F_new, w_new))
+                watched.append(self._loss_after(t, loss, y_new, F_new, weight_new))
                 if has_stopped_falling(watched, self.n_iter_no_change, self.tol):
                     break
         self.train_score_, self.validation_score_ = np.array(losses), np.array(watched)
         self.n_estimators_ = len(self.trees_)
 
     def _loss_after(
-        self, t: int, loss: Loss, y: Floats, F: Floats, w: Floats
+        self, t: int, loss: Loss, y: Floats, F: Floats, weight: Floats
     ) -> float:
         """Return the mean loss after round t (0: the start).
 
         Raises ValueError where it overflows.
         """
-        value = loss.value(y, F, w) if np.isfinite(F).all() else np.inf
+        value = loss.value(y, F, weight) if np.isfinite(F).all() else np.inf
         if np.isfinite(value):
             return value
         what = "The predictions or their loss overflow"
@@ -388,7 +392,7 @@ class _GradientBoosting(Estimator):
         raise ValueError(f"{what} after round {t}: lower learning_rate.")
 
     def _round(
-        self, columns: Columns, y: Floats, w: Floats, F: Floats, loss: Loss,
+        self, columns: Columns, y: Floats, weight: Floats, F: Floats, loss: Loss,
         rng: np.random.Generator,
     ) -> Round:
         """Fit a tree for each column of F, all to slopes at the same F; add them."""
@@ -398,27 +402,27 @@ class _GradientBoosting(Estimator):
             rows = np.sort(rng.choice(len(y), size, replace=False))
         used = slice(None) if rows is None else rows
         before = F.copy()
-        downhill = loss.negative_gradient(y, before)
+        r = loss.negative_gradient(y, before)
         grown: Round = []
         for k in range(F.shape[1]):
-            tree, leaf = self._fit_tree(columns, downhill[:, k], w, rows)
-            values = loss.leaf_values(
-                y[used], before[used], k, w[used], leaf[used], tree.node_count
+            tree, leaf = self._fit_tree(columns, r[:, k], weight, rows)
+            w = loss.leaf_values(
+                y[used], before[used], k, weight[used], leaf[used], tree.node_count
             )
-            step = self.learning_rate * values
+            step = self.learning_rate * w
             F[:, k] += step[leaf]
             grown.append((tree, step))
         return grown
 
     def _fit_tree(
-        self, columns: Columns, target: Floats, w: Floats, rows: Ints | None
+        self, columns: Columns, target: Floats, weight: Floats, rows: Ints | None
     ) -> tuple[Tree, Ints]:
         """Return a regression tree for the target and the leaf of every row of X.
 
         Only its shape is used: its sums and gains are those of the scaled target.
         """
         target = scaled(target)
-        stats = np.stack([w, w * target])
+        stats = np.stack([weight, weight * target])
         if rows is not None:
             stats, target = stats[:, rows], target[rows]
         finder = ExactSplits(
@@ -536,9 +540,9 @@ class GradientBoostingRegressor(Regressor, _GradientBoosting):
         where predictions or their loss overflow.
         """
         self._check_parameters()
-        X, y, w = self._check_fit_data_and_target(X, y, sample_weight)
+        X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
         losses = {"squared_error": SquaredLoss, "absolute_error": AbsoluteLoss}
-        self._descend(X, y, w, losses[self.loss]())
+        self._descend(X, y, weight, losses[self.loss]())
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -596,7 +600,7 @@ class GradientBoostingClassifier(Classifier, _GradientBoosting):
         where predictions or their loss overflow.
         """
         self._check_parameters()
-        X, y, w = self._check_fit_data_and_target(X, y, sample_weight)
+        X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
         n_classes = len(self.classes_)
         if n_classes < 2:
             raise ValueError(
@@ -611,7 +615,7 @@ class GradientBoostingClassifier(Classifier, _GradientBoosting):
             loss: Loss = ExponentialLoss()
         else:
             loss = LogisticLoss() if n_classes == 2 else MultinomialLoss(n_classes)
-        self._descend(X, y.astype(np.float64), w, loss)
+        self._descend(X, y.astype(np.float64), weight, loss)
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:

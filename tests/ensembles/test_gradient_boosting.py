@@ -642,7 +642,7 @@ def test_helpers_refuse_what_they_cannot_serve():
     for bad in [(np.ones(2), three, group), (three, -three, group),
                 (three, three, group + 1), (three, three, group - 1),
                 (three, three, group / 2), (three[:, np.newaxis], three, group)]:
-        with pytest.raises(ValueError, match="w must|must have one shape"):
+        with pytest.raises(ValueError, match="weight must|must have one shape"):
             medians(*bad, 2)
     with pytest.raises(ValueError, match="NaN"):
         medians(three * np.nan, three, group, 2)

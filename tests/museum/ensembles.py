@@ -231,16 +231,16 @@ EXHIBITS = [
     (
         "gradient boosting: the learning rate shrinks the start",
         "mlbook/ensembles/gradient_boosting.py",
-        "self.start_ = loss.start(y, w)",
-        "self.start_ = self.learning_rate * loss.start(y, w)",
+        "self.start_ = loss.start(y, weight)",
+        "self.start_ = self.learning_rate * loss.start(y, weight)",
         "tests/ensembles/test_gradient_boosting.py::"
         "test_the_start_is_not_shrunk",
     ),
     (
         "gradient boosting: leaf values from the residuals of all rows (root)",
         "mlbook/ensembles/gradient_boosting.py",
-        "y[used], before[used], k, w[used], leaf[used], tree.node_count",
-        "y[used], before[used], k, w[used], np.zeros_like(leaf[used]),"
+        "y[used], before[used], k, weight[used], leaf[used], tree.node_count",
+        "y[used], before[used], k, weight[used], np.zeros_like(leaf[used]),"
         " tree.node_count",
         "tests/ensembles/test_gradient_boosting.py::"
         "test_two_rounds_on_paper",
@@ -248,9 +248,9 @@ EXHIBITS = [
     (
         "residuals of the classes are mixed across rounds",
         "mlbook/ensembles/gradient_boosting.py",
-        "tree, leaf = self._fit_tree(columns, downhill[:, k], w, rows)",
+        "tree, leaf = self._fit_tree(columns, r[:, k], weight, rows)",
         "tree, leaf = self._fit_tree(columns, loss.negative_gradient(y, F)[:,"
-        " k], w, rows)",
+        " k], weight, rows)",
         "tests/ensembles/test_gradient_boosting.py::"
         "test_order_of_the_classes_does_not_matter",
     ),
