@@ -37,6 +37,7 @@ def test_r_squared_at_the_ends_of_the_range_of_floats():
 def test_r_squared_of_a_constant_target():
     y = np.full(3, 0.1)
     assert r_squared(y, y, np.ones(3)) == 1
+    assert r_squared(y, np.nextafter(y, 1), np.ones(3)) == 1  # rounded
     assert r_squared(y, y + 1e-9, np.ones(3)) == 0
     # a row of weight 0 has no say
     y[0] = 5.0

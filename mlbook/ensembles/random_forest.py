@@ -31,6 +31,7 @@ from mlbook.ensembles.criteria import Criterion, Entropy, Gini, SquaredError
 from mlbook.ensembles.splits import Columns, ExactSplits
 from mlbook.ensembles.tree import Ints, Tree, grow
 from mlbook.exceptions import warn
+from mlbook.metrics import r_squared
 from mlbook.validation import (
     Floats,
     check_bool,
@@ -788,12 +789,7 @@ class RandomForestRegressor(_Forest, Regressor):
     def _oob_score(
         self, prediction: Floats, target: NDArray[Any], weight: Floats
     ) -> float:
-        error = np.average(self._losses(prediction, target), weights=weight)
-        if target.max() == target.min():
-            return float(error == 0)
-        mean = np.average(target, weights=weight)
-        spread = np.average((target - mean) ** 2, weights=weight)
-        return float(1 - error / spread)
+        return r_squared(target, prediction[:, 0], weight)
 
     def _store_out_of_bag(self, prediction: Floats) -> None:
         self.oob_prediction_ = prediction[:, 0]
