@@ -10,16 +10,18 @@ grown: the open leaf of largest gain is split first; rows with small slopes may 
 sampled (GOSS); and features that are never non-zero together share one histogram (EFB).
 
 Slopes and curvatures are rounded to float32 as in the lightgbm library. Where nothing
-is sampled, no value is missing, every distinct value has a bin, and ``reg_lambda`` and
-``min_split_gain`` are 0, the trees are the library's but for these differences:
+is sampled, no value is missing, no features conflict and every distinct value has a
+bin, the trees are the library's but for these differences:
 
 - Below a node where no cut of a feature was allowed and gained more than
   ``min_split_gain``, the library does not try this feature again, although it may gain
   there; here every feature is tried. Where ``reg_lambda`` or ``min_split_gain`` is
-  above 0, sooner or later a tree differs by this.
+  above 0, sooner or later a tree differs by this. Where both are 0 it happens too, if
+  every cut of a feature was forbidden or gained 0: with few rows, or small leaves.
 - A gain below 1e-10 of the score is rounding and counts as none here. The library may
   split a leaf on it, which moves scores by some 1e-9.
 - The library takes values nearer to 0 than 1e-35 as 0; here they are what they are.
+  And beside the value 0 it cuts at 1e-35, not half way: new rows between differ.
 - Where no row of a node lies between two cuts, they gain the same, and rounding may
   choose either: it matters for new rows only.
 
@@ -40,8 +42,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from mlbook.base import Classifier, Estimator, Regressor
 from mlbook.ensembles.criteria import Newton
-from mlbook.ensembles.histogram import BinnedColumns, HistogramSplits, bin_edges
-from mlbook.ensembles.tree import Ints, Tree, grow
+from mlbook.ensembles.histogram import (
+    BinnedColumns,
+    BinnedNodes,
+    HistogramSplits,
+    bin_edges,
+)
+from mlbook.ensembles.tree import Ints, Splits, Tree, grow
 from mlbook.validation import (
     Floats,
     as_float,
@@ -63,8 +70,8 @@ LARGEST = float(np.finfo(np.float32).max)  # of slopes, weights and scores: 3.4e
 def logistic_slopes(F: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
     """Return g = p - y and h = p (1 - p) of the log-loss, p = 1 / (1 + exp(-F)).
 
-    F and the targets y in [0, 1] have one shape. With q = 1 - p, g is p (1 - y) - q y:
-    nothing cancels where p is near 1.
+    F and the targets y have one shape. With q = 1 - p, g is p (1 - y) - q y: for y = 0
+    and y = 1 nothing cancels where p is near 1. That y is 0 or 1 is not checked.
     """
     F, y = _of_one_shape(F, target)
     p, q = _both_sides(F)
@@ -76,7 +83,8 @@ def softmax_slopes(F: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
 
     The factor makes h for K = 2 what it must be for the difference of two scores that
     move apart alike: twice p (1 - p). As above, 1 - p is not a difference: it is the
-    sum of the other classes' probabilities.
+    sum of the other classes' probabilities. The rows of y hold one 1, which is not
+    checked.
     """
     F, y = _of_one_shape(F, target)
     if F.ndim != 2 or F.shape[1] < 2:
@@ -90,7 +98,10 @@ def softmax_slopes(F: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
 def softmax(F: ArrayLike) -> Floats:
     """Return exp(F_k) / sum_l exp(F_l) along the last axis, without overflow."""
     F = as_float(F, "F")
-    powers = np.exp(F - F.max(axis=-1, keepdims=True))
+    if not (F.ndim and F.shape[-1]):
+        raise ValueError(f"F must hold a score for each class, got shape {F.shape}.")
+    with np.errstate(over="ignore"):  # a difference beyond 1.8e308: its power is 0
+        powers = np.exp(F - F.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
@@ -144,9 +155,7 @@ class LeafWiseSplits(HistogramSplits):
     def _gains(self, side: Floats, total: Floats, counts: Ints) -> Any:
         gain = super()._gains(side, total, counts)
         rows_per_curvature = counts / np.where(total[1] > 0, total[1], np.inf)
-        # the side that is summed up bin by bin: without missing values the right one
-        missing = self.columns.missing.any()
-        summed = side[1] if missing else total[1] - side[1]
+        summed = total[1] - side[1]  # the right side is summed up bin by bin
         falling = summed[0].sum() > summed[-1].sum()
         running = summed[::-1] if falling else summed
         of_bin = np.diff(running, axis=0, prepend=0.0) * rows_per_curvature
@@ -163,7 +172,7 @@ class LeafWiseSplits(HistogramSplits):
 
 
 def goss(
-    size: ArrayLike, top_rate: float, other_rate: float, rng: np.random.Generator
+    size: ArrayLike, top_rate: float, other_rate: float, rng: Any
 ) -> tuple[Ints, Floats]:
     """Return which rows to keep, ascending, and the weight of each.
 
@@ -176,7 +185,7 @@ def goss(
     ----------
     size : array of shape (n,), at least 0: |g|, or |g h| as in ``fit``
     top_rate, other_rate : floats a in [0, 1) and b in (0, 1) with a + b <= 1
-    rng : Generator
+    rng : Generator, which moves on; or None or an int, as a random_state
 
     Raises
     ------
@@ -191,7 +200,8 @@ def goss(
     n_top = int(top_rate * n)
     order = np.argsort(-size, kind="stable")
     others = order[n_top:]
-    drawn = rng.choice(others, max(int(other_rate * n), 1), replace=False)
+    n_drawn = max(int(other_rate * n), 1)
+    drawn = random_generator(rng).choice(others, n_drawn, replace=False)
     rows = np.concatenate([order[:n_top], drawn])
     weight = np.repeat([1.0, len(others) / len(drawn)], [n_top, len(drawn)])
     ascending = np.argsort(rows)
@@ -258,7 +268,8 @@ class BundledColumns(BinnedColumns):
     In a bundle, code 0 says that every feature has its default bin, the one of the
     value 0; the other bins of the first feature follow, then those of the second, ...
     Where features conflict, the bundle keeps the last one: in the histograms of the
-    others this row is in the default bin, but it is still sent where its values say.
+    others this row is in the default bin, but it is still sent where its values say
+    (the library sends the rows of the fit by the bundle's code).
 
     Parameters
     ----------
@@ -274,11 +285,13 @@ class BundledColumns(BinnedColumns):
     place : ndarray of shape (bins, d), the code of a feature's bin in its bundle; 0 for
         the default bin and for bins that a feature does not have
     bundle_of : ndarray of shape (d,)
+    conflicts : int, values that the codes do not tell
     """
 
     def __init__(
         self, X: Floats, edges: list[Floats], max_conflict_rate: float = 0.0
     ) -> None:
+        check_number("max_conflict_rate", max_conflict_rate, low=0, below=1)
         super().__init__(X, edges)
         n, d = X.shape
         self.default = np.array([np.searchsorted(cuts, 0.0) for cuts in self.edges])
@@ -301,6 +314,8 @@ class BundledColumns(BinnedColumns):
             for f in features:
                 filled = nonzero[:, f]
                 self.bundle_code[k, filled] = self.place[self.code[f, filled], f]
+        told = np.count_nonzero(self.bundle_code)
+        self.conflicts = int(np.count_nonzero(nonzero)) - told
 
     def _other_bins(self, f: int) -> Ints:
         """Return the bins of feature f without its default bin, that of NaN last."""
@@ -309,9 +324,52 @@ class BundledColumns(BinnedColumns):
 
 
 class BundledSplits(LeafWiseSplits):
-    """Leaf-wise splits whose histograms are collected for bundles, not features."""
+    """Leaf-wise splits whose histograms are collected for bundles, not features.
+
+    Where features conflict, a histogram does not say how a cut divides the rows. Then
+    the cut that it proposes is divided and priced again, and another feature is asked
+    if a child has too few rows (counted, not estimated) or nothing is gained.
+    """
 
     columns: BundledColumns
+
+    def best(self, frontier: BinnedNodes) -> Splits:
+        """Return the best split of every node."""
+        if not self.columns.conflicts:
+            return super().best(frontier)
+        found = [self._best_confirmed(self.select(frontier, k))
+                 for k in range(len(frontier.counts))]
+        gain, feature, threshold, missing_left, position = (
+            np.concatenate([getattr(split, name) for split in found])
+            for name in ("gain", "feature", "threshold", "missing_left", "position")
+        )
+        return Splits(gain, feature, threshold, missing_left, None, position)
+
+    def _best_confirmed(self, node: BinnedNodes) -> Splits:
+        """Return the first proposal for this node that its rows confirm."""
+        given = self.features
+        d = len(self.columns.code)
+        self.features = np.ones(d, dtype=bool) if given is None else given.copy()
+        split = super().best(node)
+        while split.gain[0] > -np.inf:
+            split.gain[0] = self._gain_of_rows(node, split)
+            if split.gain[0] > -np.inf:
+                break
+            self.features[split.feature[0]] = False
+            split = super().best(node)
+        self.features = given
+        return split
+
+    def _gain_of_rows(self, node: BinnedNodes, split: Splits) -> float:
+        """Return what the split of this node gains, -inf if it must not be made."""
+        left = self._send(node.rows, node.node, split)
+        n_left = np.count_nonzero(left)
+        if min(n_left, len(left) - n_left) < self.min_child_samples:
+            return -np.inf
+        side = self.stats[:, node.rows[left]].sum(axis=1)[:, np.newaxis]
+        parts = HistogramSplits._gains(self, side, node.sums, node.counts)[0]
+        gain = parts - self.criterion.score(node.sums)[0]
+        return float(gain) if gain > 1e-10 * parts else -np.inf
 
     def _collect(
         self, codes: NDArray[Any], rows: Ints, node: Ints, m: int, bins: int
@@ -333,12 +391,10 @@ class BundledSplits(LeafWiseSplits):
 # Estimators
 
 
-def _check_scores(F: Floats) -> None:
+def _check_scores(F: Floats, advice: str) -> None:
     """Raise ValueError where a score is NaN or so large that later sums overflow."""
     if not (np.abs(F) <= LARGEST).all():
-        raise ValueError(
-            "a score exceeds 3.4e38: scale y, or lower the learning rate."
-        )
+        raise ValueError(f"a score exceeds 3.4e38: {advice}.")
 
 
 def _check_weight(weight: Floats) -> None:
@@ -353,6 +409,7 @@ class _LGBM(Estimator):
     """Boosting rounds, which the regressor and the classifier share."""
 
     _allow_nan = True
+    _advice: str  # what helps where scores grow too large
 
     def __init__(
         self,
@@ -426,7 +483,7 @@ class _LGBM(Estimator):
                 F[:, k] += values[leaf]
                 grown.append((tree, values))
             self.trees_.append(grown)
-            _check_scores(F)
+            _check_scores(F, self._advice)
         self.start_, self.n_iter_ = start, len(self.trees_)
 
     def _columns(self, X: Floats) -> BinnedColumns:
@@ -460,7 +517,8 @@ class _LGBM(Estimator):
         criterion = Newton(self.reg_lambda, self.min_child_weight)
         bundled = isinstance(columns, BundledColumns)
         splits = BundledSplits if bundled else LeafWiseSplits
-        finder = splits(columns, stats, criterion, self.min_child_samples, rows=rows)
+        least = min(self.min_child_samples, stats.shape[1] + 1)  # an int of any size
+        finder = splits(columns, stats, criterion, least, rows=rows)
         tree, leaf = grow(
             finder, None if self.max_depth < 0 else self.max_depth, self.num_leaves,
             self.min_split_gain,
@@ -498,7 +556,7 @@ class LGBMRegressor(Regressor, _LGBM):
     n_estimators : int >= 1, rounds
     min_child_samples : int >= 1, rows of a child, estimated from the curvature: a row
         of weight k is not k rows here
-    min_child_weight : float >= 0, curvature H of a child
+    min_child_weight : float >= 0, curvature H of a child, which sample_weight scales
     min_split_gain : float >= 0, what a split must gain, in the library's scale
         (gain as above, without the factor 1/2)
     reg_lambda : float >= 0, penalty on the squared leaf values
@@ -519,10 +577,12 @@ class LGBMRegressor(Regressor, _LGBM):
     Raises
     ------
     ValueError
-        If a slope, a weight or a score exceeds what float32 holds, 3.4e38: y is too
-        large, or the learning rate exceeds 2 and the rounds diverge. Slopes below 1e-45
-        count as 0.
+        If y, a slope, a weight or a score exceeds what float32 holds, 3.4e38: y is too
+        large, or the learning rate exceeds 2 and the rounds diverge. Slopes below 1e-38
+        lose digits, and those below 1e-45 count as 0.
     """
+
+    _advice = "scale y, or lower the learning rate"
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -531,6 +591,8 @@ class LGBMRegressor(Regressor, _LGBM):
         self._check_parameters()
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
         _check_weight(weight)
+        if np.abs(y).max() > LARGEST:
+            raise ValueError("y exceeds 3.4e38, the largest in float32: scale y.")
         start = np.array([np.average(y, weights=weight / weight.max())])
         ones = np.ones((len(y), 1))
         self._boost(X, start, lambda F: (F - y[:, np.newaxis], ones), weight)
@@ -559,6 +621,8 @@ class LGBMClassifier(Classifier, _LGBM):
     trees_, bundles_, n_iter_ : as in ``LGBMRegressor``
     """
 
+    _advice = "lower the learning rate, or raise min_child_weight or reg_lambda"
+
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> LGBMClassifier:
@@ -568,8 +632,8 @@ class LGBMClassifier(Classifier, _LGBM):
         n_classes = len(self.classes_)
         if n_classes < 2:
             raise ValueError(
-                f"y contains 1 class, {self.classes_[0]!r}: boosting needs at least "
-                "two."
+                f"y contains 1 class, {self.classes_.tolist()[0]!r}: boosting needs at "
+                "least two."
             )
         _check_weight(weight)
         log_prior = np.log(np.bincount(y, weight)) - np.log(weight.sum())

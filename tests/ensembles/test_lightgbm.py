@@ -156,6 +156,27 @@ def test_where_the_first_tree_is_not_the_librarys():
     assert 1e-12 < gap < 1e-8
 
 
+def test_with_small_leaves_the_library_leaves_out_features_too():
+    """No penalty and no least gain: a cut that gains 0, or is forbidden, is enough."""
+    X, y = problem("binary", 10, n=500)
+    ours = estimator("binary", 1, min_child_samples=1, num_leaves=60).fit(X, y)
+    theirs = train("binary", X, y, None, 1, min_data_in_leaf=1, num_leaves=60)
+    gap = np.abs(scores(ours, X) - theirs.predict(X, raw_score=True)).max()
+    assert gap == pytest.approx(0.34, abs=0.01)
+
+
+def test_beside_zero_the_library_cuts_at_zero():
+    """What the page and the module say: equal on the rows of the fit, not between."""
+    X = np.tile([0.0, 1, 2, 3], 30)[:, np.newaxis]
+    y = np.tile([0.0, 5, 5, 9], 30)
+    for shift, equal in [(0, False), (4, True)]:
+        ours = estimator("regression", 5, min_child_samples=1).fit(X + shift, y)
+        theirs = train("regression", X + shift, y, None, 5, min_data_in_leaf=1)
+        assert_same_margins("regression", ours, theirs, X + shift)
+        gap = scores(ours, [[shift + 0.3]]) - theirs.predict([[shift + 0.3]])
+        assert (np.abs(gap) < 1e-6) == equal
+
+
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_bundled_features_give_the_librarys_margins(objective):
     X, y = problem(objective, one_hot=True)
@@ -329,7 +350,13 @@ def test_slopes_of_wrong_shapes_and_values_are_refused():
         softmax_slopes([[1.0]], [[1.0]])
     with pytest.raises(ValueError, match="F contains"):
         softmax([np.inf, 0.0])
+    for empty in ([], np.zeros((2, 0)), 3.0):
+        with pytest.raises(ValueError, match="a score for each class"):
+            softmax(empty)
     np.testing.assert_allclose(softmax([0, 1]), 1 / (1 + np.exp([1.0, -1.0])))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(softmax([1e308, -1e308]), [1, 0])
 
 
 # Growth
@@ -512,9 +539,12 @@ def test_sampling_scales_slopes_and_curvatures():
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_every_round_samples_at_the_scores_of_all_rows(objective, weighted):
+@pytest.mark.parametrize("missing", [False, True])
+def test_every_round_samples_at_the_scores_of_all_rows(objective, weighted, missing):
     """A row's size is the sum of |g h| over the classes, with its weight in both."""
     X, y = problem(objective, n=300)
+    if missing:
+        X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
     weight = np.ones(300)
     if weighted:  # some rows are large by their weight alone
         weight = np.random.default_rng(4).choice([0.25, 1.0, 8.0], 300)
@@ -681,6 +711,99 @@ def test_a_conflict_spoils_only_the_histogram():
     np.testing.assert_allclose(model.predict(X), y, atol=1e-6)
 
 
+def test_a_conflict_keeps_the_last_feature_of_the_bundle():
+    X = np.zeros((40, 2))
+    X[:20, 0], X[19:38, 1] = 1.0, 1.0  # row 19 has both; the first is the fuller one
+    columns = BundledColumns(X, bin_edges(X), max_conflict_rate=0.05)
+    assert columns.bundles == [[0, 1]] and columns.conflicts == 1
+    first, last = (columns.place[columns.code[f, 19], f] for f in (0, 1))
+    assert columns.bundle_code[0, 19] == last != first
+    assert columns.bundle_code[0, 18] == first
+
+
+@pytest.mark.parametrize("rate, meet", [(0.0, 40), (0.04, 40), (0.1, 100), (0.5, 500)])
+def test_conflicts_make_no_empty_children(rate, meet):
+    """In the histogram of the first feature all its zeros look like rows of y = 10."""
+    first, last = np.ones(1000), np.zeros(1000)
+    last[:meet], first[: meet // 2] = 1.0, 0.0
+    X, y = np.column_stack([first, last]), 10 * last
+    model = LGBMRegressor(n_estimators=50, min_child_samples=5,
+                          max_conflict_rate=rate).fit(X, y)
+    assert (len(model.bundles_) == 1) == (rate > 0)
+    np.testing.assert_allclose(model.predict(X), y, atol=0.1)
+    assert min(tree.count.min() for ((tree, _),) in model.trees_) >= 5
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("strategy", ["bagging", "goss"])
+@pytest.mark.parametrize("missing", [False, True])
+def test_with_conflicts_a_split_gains_what_its_rows_say(objective, strategy, missing):
+    """And a child has the least rows, counted, and the least H, added up."""
+    X, y = problem(objective, one_hot=True, n=600)
+    if missing:
+        X[np.random.default_rng(3).random(X.shape) < 0.03] = np.nan
+    model = estimator(
+        objective, 6, max_conflict_rate=0.4, min_child_samples=7,
+        min_child_weight=2.0, data_sample_strategy=strategy, learning_rate=0.3,
+        random_state=0).fit(X, y)
+    assert BundledColumns(X, bin_edges(X), 0.4).conflicts > 100
+    for tree, _ in itertools.chain(*model.trees_):
+        assert tree.count.min() >= 7 and tree.sums[1].min() >= 2.0 - 1e-9
+        worth = tree.sums[0] ** 2 / tree.sums[1]
+        inner = np.flatnonzero(~tree.is_leaf)
+        gain = worth[tree.left[inner]] + worth[tree.right[inner]] - worth[inner]
+        np.testing.assert_allclose(tree.gain[inner], gain, rtol=1e-6)
+        assert (gain > 0).all()
+
+
+def test_a_proposal_that_the_rows_refuse_leaves_the_features_as_they_were():
+    X = np.column_stack([np.ones(40), np.zeros(40)])
+    X[:20, 1], X[:10, 0] = 1.0, 0.0
+    columns = BundledColumns(X, bin_edges(X), max_conflict_rate=0.5)
+    stats = np.stack([np.where(X[:, 1] == 1, -1.0, 1.0), np.ones(40)])
+    for allowed, found in [(None, 1), ([True, True], 1), ([False, True], 1),
+                           ([True, False], None)]:
+        allowed = None if allowed is None else np.array(allowed)
+        finder = BundledSplits(columns, stats, Newton(0.0), 11, features=allowed)
+        split = finder.best(finder.root())
+        assert finder.features is allowed
+        if found is None:
+            assert split.gain[0] == -np.inf
+        else:
+            assert split.feature[0] == found and split.gain[0] == pytest.approx(40)
+
+
+def test_a_cut_that_gains_nothing_on_its_rows_is_refused():
+    """Half of either side are +1: the histogram misses ten rows of -1 on the right."""
+    first, last = np.repeat([0.0, 1.0], 20), np.tile([0.0, 1.0], 20)
+    X = np.column_stack([first, last])
+    columns = BundledColumns(X, bin_edges(X), max_conflict_rate=0.5)
+    assert columns.bundles == [[0, 1]] and columns.conflicts == 10
+    stats = np.stack([np.where(last == 1, -1.0, 1.0), np.ones(40)])
+    finder = BundledSplits(columns, stats, Newton(0.0), 1,
+                           features=np.array([True, False]))
+    assert LeafWiseSplits.best(finder, finder.root()).gain[0] > 10
+    assert finder.best(finder.root()).gain[0] == -np.inf
+
+
+def test_a_value_missing_in_new_rows_only_goes_right():
+    """What the page says; the library reads it as 0."""
+    X = np.arange(-50.0, 50.0)[:, np.newaxis]
+    y = (X[:, 0] > 5).astype(float)
+    ours = LGBMRegressor(n_estimators=3).fit(X, y)
+    theirs = train("regression", X, y, None, 3)
+    seen, new = [[0.0], [49.0]], [[np.nan]]
+    assert ours.predict(new) == ours.predict(seen)[1] != ours.predict(seen)[0]
+    assert theirs.predict(new) == theirs.predict(seen)[0] != theirs.predict(seen)[1]
+
+
+def test_goss_without_top_rows_is_refused_by_the_library():
+    X, y = problem("regression", n=60)
+    with pytest.raises(library.basic.LightGBMError, match="top_rate > 0"):
+        train("regression", X, y, None, 2, data_sample_strategy="goss", top_rate=0.0,
+              learning_rate=1.0)
+
+
 # Invariants
 
 
@@ -777,8 +900,12 @@ def test_certain_probabilities_leave_no_curvature(n_classes):
 
 def test_slopes_beyond_float32_are_refused():
     X = np.arange(30.0)[:, np.newaxis]
-    with pytest.raises(ValueError, match="scale y, or lower the learning rate"):
-        LGBMRegressor(n_estimators=2).fit(X, 1e39 * np.arange(30.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for y in (1e39 * np.arange(30.0), np.linspace(1, 1.7e308, 30),
+                  np.full(30, -1e60)):
+            with pytest.raises(ValueError, match="y exceeds 3.4e38"):
+                LGBMRegressor(n_estimators=2).fit(X, y)
     with pytest.raises(ValueError, match="scale y, or lower the learning rate"):
         LGBMRegressor(n_estimators=99, learning_rate=20.0, min_child_samples=1).fit(
             X, np.arange(30.0)
@@ -789,10 +916,11 @@ def test_slopes_beyond_float32_are_refused():
 @pytest.mark.parametrize("n_labels", [2, 3])
 def test_scores_beyond_float32_are_refused_after_the_last_round_too(cls, n_labels):
     X = np.arange(30.0)[:, np.newaxis]
+    advice = "scale y" if cls is LGBMRegressor else "lower the learning rate, or raise"
     for rate in (1e300, 1e308):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            with pytest.raises(ValueError, match="a score exceeds 3.4e38: scale"):
+            with pytest.raises(ValueError, match=f"a score exceeds 3.4e38: {advice}"):
                 cls(n_estimators=1, learning_rate=rate, min_child_samples=1).fit(
                     X, np.arange(30) * n_labels // 30
                 )
@@ -864,5 +992,29 @@ def test_bundling_is_true_or_false(value):
 
 
 def test_one_class_is_refused():
-    with pytest.raises(ValueError, match="1 class"):
-        LGBMClassifier().fit(np.zeros((3, 1)), [1, 1, 1])
+    for label, shown in [(1, "1"), ("late", "'late'")]:
+        with pytest.raises(ValueError, match=f"1 class, {shown}: boosting"):
+            LGBMClassifier().fit(np.zeros((3, 1)), [label] * 3)
+
+
+def test_more_rows_to_a_leaf_than_there_are_leave_the_mean():
+    X = np.arange(30.0)[:, np.newaxis]
+    for least in (31, 10**400):
+        model = LGBMRegressor(n_estimators=1, min_child_samples=least)
+        np.testing.assert_allclose(model.fit(X, X[:, 0]).predict(X), 14.5)
+
+
+@pytest.mark.parametrize("rate", [1.0, 2.0, -0.1, np.nan])
+def test_a_bundles_budget_is_a_share(rate):
+    X = np.eye(3)
+    with pytest.raises(ValueError, match="max_conflict_rate"):
+        BundledColumns(X, bin_edges(X), rate)
+
+
+def test_goss_takes_a_seed():
+    size = np.arange(50.0)
+    rows, weight = goss(size, 0.2, 0.1, 7)
+    again, same = goss(size, 0.2, 0.1, np.random.default_rng(7))
+    np.testing.assert_array_equal(rows, again)
+    np.testing.assert_array_equal(weight, same)
+    assert len(goss(size, 0.2, 0.1, None)[0]) == 15
