@@ -61,9 +61,11 @@ def affine_weights(errors: ArrayLike) -> Floats:
     """Return the w of sum 1 for which |errors w| is least, shape (T,).
 
     ``errors`` has shape (n, T), a column for each member. Of several minima the one
-    nearest to equal weights (which is the shortest).
+    nearest to equal weights (which is the shortest). Members' errors may differ in size
+    by a factor of 1e10; beyond, rounding of the largest decides.
     """
     D = as_matrix(errors)
+    D = D / (np.abs(D).max() or 1.0)  # lengths must not leave the range of floats
     T = D.shape[1]
     equal = np.full(T, 1 / T)
     # orthogonal directions that leave the sum as it is
@@ -136,13 +138,15 @@ def minimum_variance_weights(
     ValueError unless S is symmetric and positive semi-definite.
     """
     S = as_matrix(covariance)
-    if S.shape[0] != S.shape[1] or not np.allclose(
-            S, S.T, rtol=0, atol=1e-10 * abs(S).max()):
+    nonnegative = check_bool("nonnegative", nonnegative)
+    half = S / 2  # no sum of two of its entries overflows, nor a difference
+    if S.shape[0] != S.shape[1] or (
+            np.abs(half - half.T).max() > 1e-10 * np.abs(half).max()):
         raise ValueError("covariance must be a symmetric matrix.")
     # each member in units of its own error: what is rounding depends on no other
     size = np.sqrt(np.abs(np.diag(S)))
     size[size == 0] = 1.0
-    values, vectors = np.linalg.eigh((S + S.T) / 2 / size / size[:, np.newaxis])
+    values, vectors = np.linalg.eigh((half + half.T) / size / size[:, np.newaxis])
     if values[0] < -1e-10 * abs(values).max():
         raise ValueError("covariance must be positive semi-definite. With variances "
                          f"scaled to 1 its smallest eigenvalue is {values[0]:.3g}.")
@@ -159,6 +163,9 @@ def blend_weights(
 ) -> Floats:
     """Return the weights of a blend by least squares, shape (T,), without an intercept.
 
+    With a sum of 1 members' errors may differ in size by a factor of 1e10; beyond,
+    rounding of the largest decides.
+
     Parameters
     ----------
     predictions : array of shape (n, T), for rows that the members have not seen
@@ -173,8 +180,14 @@ def blend_weights(
     if y.shape != (len(P),):
         raise ValueError(f"y must have the shape {(len(P),)}, got {y.shape}.")
     root = np.sqrt(check_sample_weight(sample_weight, len(P)))[:, np.newaxis]
+    # differences must not overflow
+    unit = max(np.abs(P).max(), np.abs(y).max()) or 1.0
+    P, y = P / unit, y / unit
     if weights == "free":
-        return np.linalg.lstsq(root * P, root[:, 0] * y, rcond=None)[0]
+        # beside y no column is large: a member that diverges must not hide the others
+        size = np.maximum(np.abs(P).max(axis=0) / max(np.abs(y).max(), 1e-300), 1.0)
+        P = P / size
+        return np.linalg.lstsq(root * P, root[:, 0] * y, rcond=None)[0] / size
     errors = root * (y[:, np.newaxis] - P)
     return convex_weights(errors) if weights == "convex" else affine_weights(errors)
 
@@ -191,14 +204,23 @@ def check_estimator(name: str, value: Any) -> Any:
     return value
 
 
-def check_classifier(name: str, value: Any) -> None:
-    """Raise ValueError if ``value`` is known to be a regressor."""
+def check_kind(name: str, value: Any, wanted: str) -> Any:
+    """Return ``value``, or raise unless it is an estimator that may be what is wanted.
+
+    ``wanted`` is "regressor" or "classifier". Raises TypeError for what is no estimator,
+    and ValueError for one that is known to be of another kind or does not predict.
+    """
+    check_estimator(name, value)
     kind = getattr(value, "_estimator_type", None)  # ours; scikit-learn's have tags
     if kind is None and hasattr(value, "__sklearn_tags__"):
         kind = value.__sklearn_tags__().estimator_type
-    if kind == "regressor":
-        raise ValueError(f"{name} must be a classifier, got the regressor "
+    if kind not in (None, wanted):
+        raise ValueError(f"{name} must be a {wanted}, got the {kind} "
                          f"{type(value).__name__}.")
+    if not hasattr(value, "predict"):
+        raise ValueError(f"{name} must be a {wanted}, and {type(value).__name__} has no "
+                         "predict.")
+    return value
 
 
 def fresh_copy(estimator: Any, rng: np.random.Generator | None = None) -> Any:
@@ -218,6 +240,9 @@ def fresh_copy(estimator: Any, rng: np.random.Generator | None = None) -> Any:
 
 
 def _copied(value: Any) -> Any:
+    if inspect.isgenerator(value):
+        raise TypeError("A generator gives its values only once, and an estimator that "
+                        "holds it cannot be copied: as cv, pass a list of folds.")
     if type(value) in (list, tuple):  # it may hold estimators, as that of a team does
         return type(value)(_copied(part) for part in value)
     if hasattr(value, "get_params") and not isinstance(value, type):
@@ -254,28 +279,46 @@ def predicted(model: Any, X: Floats) -> Floats:
 
     Raises ValueError unless it is one finite number for each row.
     """
-    said = np.asarray(model.predict(X), dtype=float).reshape(len(X), -1)
-    if said.shape[1] != 1 or not np.isfinite(said).all():
-        raise ValueError(f"{type(model).__name__} must predict one finite number for "
-                         "each row, and it predicts NaN, infinity or several.")
-    return said
+    said = _one_for_each_row(model, model.predict(X), len(X))
+    return _finite(model, said, "prediction").reshape(-1, 1)
+
+
+def _one_for_each_row(model: Any, said: ArrayLike, m: int) -> NDArray[Any]:
+    """Return m answers as a vector, also those of a model that gives a column."""
+    said = np.asarray(said)
+    if said.shape not in ((m,), (m, 1)):
+        raise ValueError(f"{type(model).__name__} must predict one value for each row, "
+                         f"got the shape {said.shape} for {m} rows.")
+    return said.reshape(m)
+
+
+def _finite(model: Any, said: ArrayLike, what: str) -> Floats:
+    try:
+        return as_float(said, what)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{type(model).__name__} must answer with finite numbers. "
+                         f"{error}") from error
 
 
 def class_shares(model: Any, X: Floats, n_classes: int) -> Floats:
     """Return probabilities, or votes where a model has none, shape (m, n_classes).
 
     The model's classes are among 0, ..., n_classes - 1; one it has not met gets 0.
-    Raises ValueError for other classes, such as a regressor's predictions, and for NaN.
+    Raises ValueError for other classes, such as a regressor's predictions, and unless
+    there is one vote, or a number >= 0 for each of the model's classes, in every row.
     """
-    shares = np.zeros((len(X), n_classes))
-    if hasattr(model, "predict_proba"):
-        known = _class_numbers(model, model.classes_, n_classes)
-        shares[:, known] = model.predict_proba(X)
-    else:
-        votes = _class_numbers(model, model.predict(X), n_classes)
-        shares[np.arange(len(X)), votes] = 1.0
-    if not np.isfinite(shares).all():
-        raise ValueError(f"{type(model).__name__} gives probabilities that are NaN.")
+    m, shares = len(X), np.zeros((len(X), n_classes))
+    if not hasattr(model, "predict_proba"):
+        votes = _one_for_each_row(model, model.predict(X), m)
+        shares[np.arange(m), _class_numbers(model, votes, n_classes)] = 1.0
+        return shares
+    known = _class_numbers(model, model.classes_, n_classes)
+    said = _finite(model, model.predict_proba(X), "predict_proba")
+    if said.shape != (m, len(known)) or said.min() < -ROUNDING:
+        raise ValueError(f"{type(model).__name__} must give probabilities >= 0 of the "
+                         f"shape {(m, len(known))}, got {said.shape}, from "
+                         f"{said.min(initial=0.0):.3g}.")
+    shares[:, known] = said
     return shares
 
 
@@ -332,7 +375,7 @@ def stratified_k_fold(codes: Ints, n_folds: int) -> list[tuple[Ints, Ints]]:
                          f"n_samples={len(codes)}.")
     in_order = np.sort(codes)
     fold = np.empty(len(codes), dtype=np.intp)
-    for code in range(codes.max() + 1):
+    for code in np.unique(codes):
         sizes = [np.count_nonzero(in_order[k::n_folds] == code) for k in range(n_folds)]
         fold[codes == code] = np.repeat(np.arange(n_folds), sizes)
     return _splits(fold, n_folds)
@@ -430,18 +473,22 @@ class _Team(Estimator):
 
     def set_params(self, **params: Any) -> _Team:
         """Set parameters, members by their names, and theirs as name__parameter."""
-        team = _named(params.get("estimators", self.estimators))
-        of_members = {key: value for key, value in params.items()
-                      if key.partition("__")[0] in team}
-        super().set_params(**{k: v for k, v in params.items() if k not in of_members})
-        for key, value in sorted(of_members.items(), key=lambda item: "__" in item[0]):
-            name, _, inner = key.partition("__")
-            if inner:
-                team[name].set_params(**{inner: value})
-            else:
-                team[name] = value
-        if of_members:
-            self.estimators = list(team.items())
+        names = dict(_pairs(params.get("estimators", self.estimators)))
+        of_team = [key for key in params if key.partition("__")[0] in names
+                   and key.partition("__")[0] not in self._defaults()]
+        values = {key: params.pop(key) for key in of_team}
+        members = {key: value for key, value in values.items() if key in names}
+        super().set_params(**params)
+        if members:  # whatever else is in the list stays there, for fit to judge
+            self.estimators = [_with_member(entry, members) for entry in self.estimators]
+        team = _named(self.estimators)
+        inner = sorted(values.keys() - members.keys())
+        for key in sorted(inner, key=lambda key: key.count("__")):
+            name, _, parameter = key.partition("__")
+            if name not in team:
+                raise ValueError(f"Invalid parameter {key!r}: the member {name!r} is no "
+                                 "estimator.")
+            team[name].set_params(**{parameter: values[key]})
         return self
 
     def _default_members(self) -> Members:
@@ -460,7 +507,8 @@ class _Team(Estimator):
         if any("__" in name or name in taken for name in team):
             raise ValueError("The names of estimators must not contain '__' nor be one "
                              f"of {taken}, got {list(team)}.")
-        return [check_estimator(f"The member {name!r}", member) for name, member in pairs]
+        return [check_kind(f"The member {name!r}", member, self._estimator_type)
+                for name, member in pairs]
 
 
 def _pairs(estimators: Any) -> list[tuple[str, Any]]:
@@ -469,6 +517,14 @@ def _pairs(estimators: Any) -> list[tuple[str, Any]]:
     return [(entry[0], entry[1]) for entry in entries
             if isinstance(entry, (list, tuple)) and len(entry) == 2
             and isinstance(entry[0], str)]
+
+
+def _with_member(entry: Any, members: dict[str, Any]) -> Any:
+    """Return an entry of a team's list, with another member if its name has one."""
+    named = _pairs([entry])
+    if named and entry[0] in members:
+        return entry[0], members[entry[0]]
+    return entry
 
 
 def _named(estimators: Any) -> dict[str, Any]:
@@ -485,7 +541,7 @@ class UniformBlend(_Team, Regressor):
     Parameters
     ----------
     estimators : list of (name, estimator); by default a ridge regression and a tree of
-        depth 3
+        depth 3, which have no names to be reached by
 
     Attributes
     ----------
@@ -507,10 +563,15 @@ class UniformBlend(_Team, Regressor):
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Return the weighted sum of the members' predictions, shape (m,)."""
+        """Return the weighted sum of the members' predictions, shape (m,).
+
+        Raises ValueError where it is too large for a float.
+        """
         X = self._check_new_data(X)
-        return sum(w * predicted(model, X)[:, 0]
-                   for w, model in zip(self.weights_, self.estimators_, strict=True))
+        with np.errstate(over="ignore", invalid="ignore"):
+            said = sum(w * predicted(model, X)[:, 0]
+                       for w, model in zip(self.weights_, self.estimators_, strict=True))
+        return _finite(self, said, "prediction")
 
 
 class LinearBlend(UniformBlend):
@@ -524,7 +585,7 @@ class LinearBlend(UniformBlend):
     Parameters
     ----------
     estimators : list of (name, estimator); by default a ridge regression and a tree of
-        depth 3
+        depth 3, which have no names to be reached by
     weights : "free", "sum_to_one" or "convex", see ``blend_weights``
     validation_fraction : float in (0, 1), share of the rows for the weights; at least
         one row, and at least one is left for the members
@@ -601,7 +662,7 @@ class _Stack(_Team):
     def _final(self) -> Any:
         if self.final_estimator is None:
             return self._default_final()
-        return check_estimator("final_estimator", self.final_estimator)
+        return check_kind("final_estimator", self.final_estimator, self._estimator_type)
 
     def _given_weights(self) -> list[Any]:
         return [*self._members(), self._final()]
@@ -645,7 +706,7 @@ class StackingRegressor(_Stack, Regressor):
     Parameters
     ----------
     estimators : list of (name, estimator); by default a ridge regression and a tree of
-        depth 3
+        depth 3, which have no names to be reached by
     final_estimator : regressor; by default least squares with an intercept. (A penalty
         would be in squared units of y.)
     cv : int >= 2, number of folds, which are runs of neighbouring rows; or a list of
@@ -670,7 +731,7 @@ class StackingRegressor(_Stack, Regressor):
     def predict(self, X: ArrayLike) -> Floats:
         """Return the predictions for X, shape (m,)."""
         features = self.final_features(X)
-        return self.final_estimator_.predict(features)
+        return predicted(self.final_estimator_, features)[:, 0]
 
     def _own_folds(self, y: NDArray[Any], n_folds: int) -> Folds:
         return k_fold(len(y), n_folds)
@@ -690,9 +751,10 @@ class StackingClassifier(_Stack, Classifier):
     Parameters
     ----------
     estimators : list of (name, estimator); by default a linear discriminant analysis
-        and a tree of depth 3. Of a member's probabilities the first is left out where
-        there are two classes; without ``predict_proba`` it is asked for
-        ``decision_function``, and otherwise for its votes, 0 or 1 for each class
+        and a tree of depth 3, which have no names to be reached by. Of a member's
+        probabilities the first is left out where there are two classes; without
+        ``predict_proba`` it is asked for ``decision_function``, and otherwise for its
+        votes, 0 or 1 for each class
     final_estimator : classifier; by default ``LinearLogistic``
     cv : as in ``StackingRegressor``, but an int makes folds with about the same number
         of rows of each class
@@ -710,12 +772,9 @@ class StackingClassifier(_Stack, Classifier):
     ) -> StackingClassifier:
         """Fit to X of shape (n, d) and labels y of shape (n,); return self.
 
-        Raises ValueError for one class, for a regressor among the members or as final
-        estimator, and where a fold leaves out a whole class.
+        Raises ValueError for one class, for a member or a final estimator that is known
+        to be no classifier, and where a fold leaves out a whole class.
         """
-        for member in self._members():
-            check_classifier("A member of StackingClassifier", member)
-        check_classifier("final_estimator", self._final())
         X, codes, weight = self._check_fit_data_and_target(X, y, sample_weight)
         if len(self.classes_) < 2:
             raise ValueError("StackingClassifier needs at least 2 classes, got one "
@@ -724,15 +783,19 @@ class StackingClassifier(_Stack, Classifier):
         return self
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the probability of each class, shape (m, K)."""
+        """Return the probability of each class, shape (m, K).
+
+        It is 0 or 1, by its vote, if the final estimator gives no probabilities.
+        """
         features = self.final_features(X)
-        return self.final_estimator_.predict_proba(features)
+        return class_shares(self.final_estimator_, features, len(self.classes_))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class that the final estimator predicts, shape (m,)."""
         features = self.final_features(X)
         final, K = self.final_estimator_, len(self.classes_)
-        return self.classes_[_class_numbers(final, final.predict(features), K)]
+        said = _one_for_each_row(final, final.predict(features), len(features))
+        return self.classes_[_class_numbers(final, said, K)]
 
     def _own_folds(self, y: NDArray[Any], n_folds: int) -> Folds:
         # scikit-learn numbers the classes as they come, which decides who gets the rest
@@ -757,8 +820,11 @@ class StackingClassifier(_Stack, Classifier):
     def _outputs(self, model: Any, X: Floats) -> Floats:
         K = len(self.classes_)
         if not hasattr(model, "predict_proba") and hasattr(model, "decision_function"):
-            return as_float(model.decision_function(X), "decision_function").reshape(
-                len(X), -1)
+            said = _finite(model, model.decision_function(X), "decision_function")
+            if said.ndim not in (1, 2) or len(said) != len(X):
+                raise ValueError(f"{type(model).__name__} must decide on each of the "
+                                 f"{len(X)} rows, got the shape {said.shape}.")
+            return said.reshape(len(X), -1)
         shares = class_shares(model, X, K)
         return shares[:, 1:] if K == 2 else shares
 
@@ -833,7 +899,7 @@ def draw_rows(
     ``chance``, shape (n,), holds the probabilities of the rows; None: all alike, as
     they must be without ``bootstrap``, where also size <= n.
     """
-    n = check_integer("n", n, low=1)
+    n, rng = check_integer("n", n, low=1), random_generator(rng)
     size = check_integer("size", size, low=0, high=None if bootstrap else n)
     if not bootstrap:
         if chance is not None:
@@ -879,6 +945,7 @@ class _Bag(Estimator):
         return [] if self.bootstrap else [self._member()]
 
     def _fit(self, X: Floats, target: NDArray[Any], weight: Floats) -> None:
+        check_kind("estimator", self._member(), self._estimator_type)
         B = check_integer("n_estimators", self.n_estimators, low=1)
         self._bootstrapped = check_bool("bootstrap", self.bootstrap)
         self._n_rows = len(X)
@@ -945,8 +1012,9 @@ class _Bag(Estimator):
         self._store_out_of_bag(prediction)
         self.oob_score_ = math.nan
         if not nobody.all():
-            self.oob_score_ = self._oob_score(
-                prediction[~nobody], target[~nobody], weight[~nobody] / weight.max())
+            prediction, target, weight = (
+                part[~nobody] for part in (prediction, target, weight))
+            self.oob_score_ = self._oob_score(prediction, target, weight / weight.max())
 
     def _said(self, model: Any, X: Floats) -> Floats:
         raise NotImplementedError
@@ -964,14 +1032,17 @@ class BaggingRegressor(_Bag, Regressor):
     Parameters
     ----------
     estimator : regressor; by default DecisionTreeRegressor(). Each copy gets its own
-        seed for everything that is called random_state in it
+        seed for every parameter that is called random_state in it or in its parts; a
+        splitter given as cv is no part and keeps its own
     n_estimators : int >= 1, number of copies
     max_samples : int, rows for each copy, or float in (0, 1], their share of n, rounded
         down, but at least one row
     bootstrap : bool, whether rows are drawn with replacement, in proportion to
         ``sample_weight``; without, all alike, and the copies are given the weights.
         A row that was drawn k times is given once, with the weight k, if the
-        estimator's ``fit`` takes weights, and otherwise k times
+        estimator's ``fit`` takes weights, and otherwise k times. (An estimator that
+        takes them, but has a part that does not, is put into a scikit-learn Pipeline:
+        then rows are repeated)
     oob_score : bool, whether ``fit`` predicts every row by the copies that did not draw
         it
     random_state : int, Generator or None
@@ -979,7 +1050,8 @@ class BaggingRegressor(_Bag, Regressor):
     Attributes
     ----------
     estimators_ : list of B fitted copies
-    estimators_samples_ : list of B arrays, the rows that each was fitted to
+    estimators_samples_ : list of B arrays, the rows that each was fitted to, counted
+        without those of weight 0: they index X[sample_weight > 0]
     oob_prediction_ : ndarray of shape (n,), NaN where every copy drew the row; rows of
         weight 0 are not among the n. With ``oob_score`` only, like the next two
     oob_score_ : float, its (weighted) R^2. Where all y are equal: 1 if the predictions
@@ -992,7 +1064,10 @@ class BaggingRegressor(_Bag, Regressor):
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> BaggingRegressor:
-        """Fit to X of shape (n, d) and y of shape (n,); return self."""
+        """Fit to X of shape (n, d) and y of shape (n,); return self.
+
+        Raises ValueError for an estimator that is known to be no regressor.
+        """
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
         self._fit(X, y, weight)
         return self
@@ -1021,7 +1096,8 @@ class BaggingClassifier(_Bag, Classifier):
     """The mean class shares of copies of a classifier, each fitted to rows of its own.
 
     Copies without ``predict_proba`` vote. A class that a copy has not drawn has the
-    share 0 in it.
+    share 0 in it. An estimator that needs two classes, as a logistic regression does,
+    fails where a draw has met only one: then use another, such as a tree.
 
     Parameters as those of ``BaggingRegressor``; the default estimator is
     DecisionTreeClassifier().
@@ -1030,7 +1106,7 @@ class BaggingClassifier(_Bag, Classifier):
     ----------
     classes_ : ndarray of shape (K,)
     estimators_ : list of B copies, fitted to the labels 0, ..., K - 1
-    estimators_samples_ : list of B arrays, the rows that each was fitted to
+    estimators_samples_ : list of B arrays, as those of ``BaggingRegressor``
     oob_decision_function_ : ndarray of shape (n, K), NaN where every copy drew the row;
         rows of weight 0 are not among the n. With ``oob_score`` only, like the next two
     oob_score_ : float, the (weighted) accuracy of its largest entries
@@ -1044,9 +1120,8 @@ class BaggingClassifier(_Bag, Classifier):
     ) -> BaggingClassifier:
         """Fit to X of shape (n, d) and labels y of shape (n,); return self.
 
-        Raises ValueError for a regressor as estimator.
+        Raises ValueError for an estimator that is known to be no classifier.
         """
-        check_classifier("estimator", self._member())
         X, codes, weight = self._check_fit_data_and_target(X, y, sample_weight)
         self._fit(X, codes, weight)
         return self

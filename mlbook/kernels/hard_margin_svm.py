@@ -20,8 +20,11 @@ Idnani (1983) for the active set; Bennett and Bredensteiner (2000) for the geome
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,10 +48,15 @@ NO_STREET = (
     f"{NARROWEST_STREET:g} of the data's size. Use SVC, which allows violations at a "
     "cost C, add features, or standardise the columns."
 )
-# what counts as zero in the active set, relative to what it is compared with
+# what counts as zero in the active set and at a start, relative to what it is
+# compared with
 ROUNDING = 1e-10
 # beyond these sizes of the data, prices in 1 / (units of X)^2 may leave float64
 SMALLEST_SIZE, LARGEST_SIZE = 1e-140, 1e140
+
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result", Floats, float)
 
 
 class NotSeparableError(ValueError):
@@ -58,47 +66,79 @@ class NotSeparableError(ValueError):
 # ------------------------------------------------------- the formulas of the page
 
 
+def finite_result(
+    function: Callable[Arguments, Result]
+) -> Callable[Arguments, Result]:
+    """Make ``function`` raise ValueError where its result is not finite."""
+    @wraps(function)
+    def checked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = function(*args, **kwargs)
+        if not np.isfinite(result).all():
+            raise ValueError(
+                f"The result of {function.__name__} is not finite: an argument holds "
+                "NaN or infinity, which must be mended, or is too large for float64: "
+                "rescale X."
+            )
+        return result
+    return checked
+
+
+def check_prices(alpha: Floats) -> None:
+    """Raise ValueError unless every alpha is >= 0 and their sum finite and > 0."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        price = float(alpha.sum())
+    if not ((alpha >= 0).all() and 0 < price < np.inf):
+        raise ValueError(
+            "Every alpha must be >= 0, and the sum of alpha finite and > 0 (without a "
+            f"support vector there is no street), got a sum of {price:g} and a least "
+            f"alpha of {alpha.min(initial=np.inf):g}: pass the alpha of a solver."
+        )
+
+
+@finite_result
 def signed_distances(X: Floats, w: Floats, b: float) -> Floats:
     """Distance of every row of X from {x: w'x + b = 0}, positive where w points to.
 
     X is (n, d), w is (d,); the result is (n,), in units of X. Raises ValueError if
-    the length of w is 0 or not finite.
+    the length of w is 0 or not finite, or a distance is not finite.
     """
-    with np.errstate(over="ignore"):
-        length = float(np.linalg.norm(w))
+    length = float(np.linalg.norm(w))
     if not 0 < length < np.inf:
         raise ValueError(f"w must have a finite length > 0, got {length:g}.")
     return (X @ w + b) / length
 
 
+@finite_result
 def weights(alpha: Floats, y: Floats, X: Floats) -> Floats:
-    """w = sum_i alpha_i y_i x_i, of shape (d,)."""
+    """w = sum_i alpha_i y_i x_i, of shape (d,). Raises ValueError unless finite."""
     return (alpha * y) @ X
 
 
+@finite_result
 def support_intercept(alpha: Floats, y: Floats, X: Floats, w: Floats) -> float:
     """b = y_s - w'x_s, averaged over the support vectors s (alpha_s > 0).
 
-    Raises ValueError if there is none.
+    Raises ValueError as ``check_prices``, or if b is not finite.
     """
+    check_prices(alpha)
     on_edge = alpha > 0
-    if not on_edge.any():
-        raise ValueError("No alpha is > 0: without a support vector there is no b.")
     return float(np.mean(y[on_edge] - X[on_edge] @ w))
 
 
+@finite_result
 def hull_distance(alpha: Floats, y: Floats, X: Floats) -> float:
     """Distance between the two weighted class means that alpha stands for.
 
     With y'alpha = 0, w = sum_i alpha_i y_i x_i is half of sum alpha times the
     difference of a point in the hull of one class and a point in the hull of the
     other. No street is wider than the distance of two such points. Raises ValueError
-    unless sum alpha > 0.
+    as ``check_prices``, or if the distance is not finite.
     """
-    price = float(alpha.sum())
-    if not price > 0:
-        raise ValueError(f"The sum of alpha must be > 0, got {price:g}.")
-    return float(2 * np.linalg.norm(weights(alpha, y, X)) / price)
+    check_prices(alpha)
+    share = alpha / alpha.sum()
+    # hypot, as the squares of small or large weights leave float64
+    return 2 * math.hypot(*weights(share, y, X))
 
 
 def _centred(X: Floats) -> tuple[Floats, Floats, float]:
@@ -115,6 +155,7 @@ def _centred(X: Floats) -> tuple[Floats, Floats, float]:
         D -= mean
         unit = float(np.abs(D).max()) or 1.0  # the squares of D may overflow
         size = unit * float(np.linalg.norm(D / unit, axis=1).max()) or 1.0
+    size = np.inf if np.isnan(size) else size  # D itself was too large
     if not SMALLEST_SIZE <= size <= LARGEST_SIZE:
         raise ValueError(
             f"The data have a size of {size:.3g}, which must lie between "
@@ -144,8 +185,10 @@ class QuadraticProblem:
 def primal_problem(X: Floats, y: Floats) -> QuadraticProblem:
     """The primal for u = (b, w): d + 1 variables, one constraint a sample.
 
-    X is (n, d) and y is (n,) with entries +1 and -1.
+    X is (n, d) and y is (n,) with entries +1 and -1. Raises ValueError for other
+    shapes.
     """
+    _check_shapes(X, y)
     n, d = X.shape
     Q = np.diag(np.r_[0.0, np.ones(d)])  # b costs nothing
     A = y[:, np.newaxis] * np.column_stack([np.ones(n), X])
@@ -155,12 +198,23 @@ def primal_problem(X: Floats, y: Floats) -> QuadraticProblem:
 def dual_problem(X: Floats, y: Floats) -> QuadraticProblem:
     """The dual for u = alpha: a variable and a sign constraint a sample, y'u = 0.
 
-    X is (n, d) and y is (n,) with entries +1 and -1.
+    X is (n, d) and y is (n,) with entries +1 and -1. Raises ValueError for other
+    shapes.
     """
+    _check_shapes(X, y)
     n = len(y)
     signed = y[:, np.newaxis] * X
     return QuadraticProblem(signed @ signed.T, -np.ones(n), np.eye(n), np.zeros(n),
                             E=y[np.newaxis])
+
+
+def _check_shapes(X: Floats, y: Floats) -> None:
+    """Raise ValueError unless X is (n, d) and y is (n,): others might broadcast."""
+    if X.ndim != 2 or y.shape != X.shape[:1]:
+        raise ValueError(
+            f"X must be a matrix and y hold a label for each of its rows, got the "
+            f"shapes {X.shape} and {y.shape}."
+        )
 
 
 def primal_qp(
@@ -168,14 +222,16 @@ def primal_qp(
 ) -> tuple[Floats, float, Floats]:
     """Solve the primal for X (n, d) and y (n,) of +1 and -1; return w, b and alpha.
 
-    A constraint may be violated by ``tol``, in units of the margin (1); a street
-    narrower than 1e-3 of the data's size may need a larger one than the default.
+    A constraint may be violated by ``tol``, 0 < tol < 1, in units of the margin (1); a
+    street narrower than 1e-3 of the data's size may need a larger one than the default.
 
-    Raises ValueError unless X is finite and y holds both labels and no other, and
+    Raises ValueError for another tol (from 1 on a sample on the wrong side would pass),
+    or unless X is finite and y holds both labels and no other, and
     NotSeparableError if no hyperplane separates the classes, or only by a street
     narrower than about 2e-5 of the data's size, which rounding errors hide.
     RuntimeError as ``active_set``.
     """
+    check_number("tol", tol, above=0, below=1)
     X, y = as_matrix(X), as_float(y, "y")
     if y.shape != (len(X),) or set(np.unique(y)) != {-1.0, 1.0}:
         raise ValueError(
@@ -203,7 +259,8 @@ def active_set(
     Parameters
     ----------
     problem : QuadraticProblem without E
-        Q must be positive definite on {z : A_active z = 0}.
+        Q is symmetric, has no direction of negative curvature and is positive definite
+        on {z : A_active z = 0}.
     active : list of int
         Constraints to start from, such that the minimum with equality there has
         multipliers >= 0: for the primal SVM, any one sample.
@@ -222,20 +279,20 @@ def active_set(
     NotSeparableError
         If no point satisfies all constraints.
     ValueError
-        If the constraints in ``active`` are no such start, or ``problem`` has an E.
+        If the constraints in ``active`` are no such start, or ``problem`` has an E, a
+        value that is not finite, shapes that do not fit, or another Q.
     RuntimeError
         If the tolerance cannot be met: rounding errors are larger, or max_iter ends
         the search.
     """
     check_number("tol", tol, above=0)
     check_integer("max_iter", max_iter, low=1)
-    if problem.E is not None:
-        raise ValueError("active_set takes no equations E u = 0: eliminate a variable.")
-    for name in "QpAc":
-        as_float(getattr(problem, name), name)  # or a NaN would be searched for ever
-    active, n_iter = list(active), 0
+    problem = _check_problem(problem)
+    last = len(problem.c) - 1
+    active = [check_integer("each of active", i, low=0, high=last) for i in active]
     u, multipliers = _start(problem, active)
-    while True:
+    n_iter = 0
+    while len(problem.c):
         slack = problem.A @ u - problem.c
         entering = int(slack.argmin())
         if slack[entering] >= -tol:
@@ -253,6 +310,30 @@ def active_set(
                 )
             u = _advance(problem, active, u, multipliers, entering)
             n_iter += 1
+    return u, multipliers  # nothing constrains u
+
+
+def _check_problem(problem: QuadraticProblem) -> QuadraticProblem:
+    """Return the problem with float arrays, or raise what ``active_set`` says."""
+    if problem.E is not None:
+        raise ValueError("active_set takes no equations E u = 0: eliminate a variable.")
+    # a NaN would be searched for ever
+    Q, p, A, c = (as_float(getattr(problem, name), name) for name in "QpAc")
+    m, n = p.size, c.size
+    for name, array, shape in (("p", p, (m,)), ("c", c, (n,)), ("Q", Q, (m, m)),
+                               ("A", A, (n, m))):
+        if array.shape != shape:
+            raise ValueError(
+                f"{name} must have the shape {shape} for the {m} numbers of p and the "
+                f"{n} of c, got {array.shape}."
+            )
+    rounding = ROUNDING * np.abs(Q).max(initial=0.0)
+    if (np.abs(Q - Q.T) > rounding).any():
+        raise ValueError("Q must be symmetric: pass (Q + Q.T) / 2, the same goal.")
+    if np.linalg.eigvalsh(Q).min(initial=0.0) < -rounding:
+        raise ValueError("Q has a direction of negative curvature, along which no "
+                         "minimum is sure: pass a Q whose eigenvalues are >= 0.")
+    return QuadraticProblem(Q, p, A, c)
 
 
 def _start(problem: QuadraticProblem, active: list[int]) -> tuple[Floats, Floats]:
@@ -318,13 +399,31 @@ def solve_dual(
     """Solve the dual for Z (n, d) and y (n,) of +1 and -1, from ``alpha`` or from 0.
 
     The rows of Z should be about as long as 1: the search ends where the distance of
-    the two means falls below 1e-4.
+    the two means falls below 1e-4. No step changes y'alpha, so that it must be 0 at the
+    start; only with max_iter=0, which values alpha as it is, may it be another. Raises
+    ValueError if it is, and as ``smo.solve``.
     """
     n, kernel = len(y), Linear()
+    if alpha is not None and max_iter != 0:
+        _check_balanced(as_float(alpha, "alpha"), y)
     return solve(
         RowCache(kernel.rows(Z), n), kernel.diagonal(Z), y, p=-np.ones(n),
         upper=np.full(n, np.inf), alpha=alpha, tol=tol, max_iter=max_iter,
         stop=lambda a, _: hull_distance(a, y, Z) < NARROWEST_STREET)
+
+
+def _check_balanced(alpha: Floats, y: Floats) -> None:
+    """Raise ValueError unless y'alpha = 0 but for rounding."""
+    if alpha.shape != np.shape(y):
+        raise ValueError(
+            f"alpha must have the shape of y, {np.shape(y)}, got {alpha.shape}."
+        )
+    balance = float(alpha @ y)
+    if abs(balance) > ROUNDING * np.abs(alpha).sum():
+        raise ValueError(
+            f"The start has y'alpha = {balance:g}, which no step changes, but it must "
+            "be 0: scale the alpha of one class to the sum of the other's."
+        )
 
 
 class HardMarginSVC(Classifier):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn import ensemble
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.datasets import make_classification, make_regression
 from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
@@ -19,6 +20,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler as LibraryScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier as LibraryClassifier
 from sklearn.tree import DecisionTreeRegressor as LibraryRegressor
@@ -193,9 +195,46 @@ def test_many_members_satisfy_the_conditions_of_a_minimum(seed):
 def test_weights_do_not_depend_on_units():
     rng = np.random.default_rng(1)
     D = rng.normal(size=(20, 4)) + 0.2
-    for scale in (1e-300, 1e-170, 1e-120, 1e120, 1e170, 1e300):
+    D /= np.abs(D).max()
+    for scale in (1e-300, 1e-170, 1e-120, 1e120, 1e170, 1e300, 1.7e308):
         for find in (affine_weights, convex_weights):
             np.testing.assert_allclose(find(scale * D), find(D), atol=1e-12)
+        for weights in bagging.WEIGHTS:
+            P, y = D[:, :3], -D[:, 3]
+            np.testing.assert_allclose(
+                blend_weights(scale * P, scale * y, weights),
+                blend_weights(P, y, weights), atol=1e-12)
+
+
+def test_weights_at_the_end_of_the_floats():
+    many = np.random.default_rng(0).random((500, 3))
+    np.testing.assert_allclose(affine_weights(1e308 * many), affine_weights(many))
+    D = [[1.7e308, -1.2e308], [1.0, 2.0]]
+    np.testing.assert_allclose(affine_weights(D), [12 / 29, 17 / 29])
+    for nonnegative in (False, True):
+        np.testing.assert_allclose(
+            minimum_variance_weights(np.diag([1e308, 1.5e308]), nonnegative), [0.6, 0.4])
+    # the errors are (-3e308, 0) and (-1.5e308, -1): too large for a float
+    P, y = [[1.5e308, 1.0], [1.0, 2.0]], [-1.5e308, 1.0]
+    np.testing.assert_allclose(blend_weights(P, y, "convex"), [0, 1], atol=1e-12)
+    np.testing.assert_allclose(blend_weights(P, y, "sum_to_one"), [-1, 2], atol=1e-12)
+
+
+def test_a_member_that_diverges_does_not_hide_the_others():
+    rng = np.random.default_rng(0)
+    P, far = rng.normal(size=(50, 2)), rng.normal(size=50)
+    y = P @ [0.5, 0.7] + 0.01 * rng.normal(size=50)
+    for huge in (1e3, 1e10, 1e17, 1e40):
+        found = blend_weights(np.column_stack([P, huge * far]), y)
+        expected = np.linalg.lstsq(np.column_stack([P, far]), y, rcond=None)[0]
+        np.testing.assert_allclose(found * [1, 1, huge], expected, atol=1e-12)
+
+
+def test_a_prediction_that_is_only_rounding_gets_no_large_weight():
+    rng = np.random.default_rng(0)
+    P, y = rng.normal(size=(50, 2)), rng.normal(size=50)
+    P[:, 1] = 1e-17
+    assert abs(blend_weights(P, y)[1]) < 1
 
 
 def test_copies_share_a_weight_and_nothing_fails():
@@ -383,6 +422,20 @@ def test_folds_given_for_rows_of_weight_zero_say_what_is_wrong():
         StackingRegressor(cv=k_fold(20, 4)).fit(X, y, weight)
 
 
+def test_codes_of_classes_may_have_gaps():
+    gaps = stratified_k_fold([0, 10**9, 0, 10**9], 2)
+    for one, other in zip(gaps, stratified_k_fold([0, 1, 0, 1], 2), strict=True):
+        np.testing.assert_array_equal(one[1], other[1])
+
+
+def test_a_generator_of_folds_cannot_be_copied():
+    X, y = numbers(n=40)
+    stack = StackingRegressor(cv=(fold for fold in k_fold(40, 4)))
+    with pytest.raises(TypeError, match="as cv, pass a list of folds"):
+        BaggingRegressor(stack).fit(X, y)
+    assert stack.fit(X, y).predict(X).shape == (40,)
+
+
 def test_out_of_fold_predictions_one_by_one():
     X, y = numbers(n=12)
     weight = np.random.default_rng(0).uniform(0.5, 2, size=12)
@@ -416,6 +469,35 @@ def test_blends_are_weighted_sums_of_their_members():
         library.fit(X, y, sample_weight=weight).predict(Z), rtol=1e-10)
     blend = LinearBlend(members, random_state=0).fit(X, y)
     np.testing.assert_allclose(blend.predict(Z), alone @ blend.weights_)
+
+
+def test_equal_weights_of_rows_are_counts_too():
+    """A ridge penalty weighs less beside rows that count twice."""
+    X, y = numbers(n=20)
+    twice = UniformBlend().fit(np.repeat(X, 2, axis=0), np.repeat(y, 2)).predict(X)
+    found = UniformBlend().fit(X, y, np.full(20, 2.0)).predict(X)
+    np.testing.assert_allclose(found, twice, rtol=1e-10, atol=1e-10)
+    assert np.abs(found - UniformBlend().fit(X, y).predict(X)).max() > 0.01
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+def test_two_rows_are_enough_for_a_linear_blend(share):
+    blend = LinearBlend(validation_fraction=share, random_state=0)
+    blend.fit([[0.0], [1.0]], [0.0, 1.0])
+    apart, rest = np.random.default_rng(0).permutation(2)
+    # fitted to one row, both members say its target
+    np.testing.assert_allclose(
+        blend.weights_, blend_weights([[rest, rest]], [apart]), atol=1e-12)
+
+
+def test_a_weighted_sum_that_is_too_large():
+    X = np.zeros((40, 1))
+    team = [("a", Says(1.2e308)), ("b", Says(1.1e308))]
+    blend = LinearBlend(team, random_state=0).fit(X, np.full(40, 1.7e308))
+    assert blend.predict(X)[0] == pytest.approx(1.7e308, rel=1e-12)
+    blend = LinearBlend(team, "sum_to_one", random_state=0).fit(X, np.full(40, 1.7e308))
+    with pytest.raises(ValueError, match="LinearBlend must answer with finite numbers"):
+        blend.predict(X)
 
 
 @pytest.mark.parametrize("weights", bagging.WEIGHTS)
@@ -473,10 +555,11 @@ def test_stacking_regressor_is_scikit_learns(passthrough, cv, weighted):
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("passthrough", [False, True])
 def test_stacking_classifier_is_scikit_learns(K, passthrough):
-    """Members with probabilities and with a decision function; labels are text."""
+    """Members with probabilities, a decision function or both; labels are text."""
     X, codes = classes(K=K)
     y = np.array(["c", "a", "b"])[codes]
-    members = [("bayes", GaussianNB()), ("svc", LinearSVC(random_state=0))]
+    members = [("bayes", GaussianNB()), ("svc", LinearSVC(random_state=0)),
+               ("logistic", LogisticRegression())]  # the last one has both
     final = LogisticRegression(max_iter=1000)
     ours = StackingClassifier(members, final, passthrough=passthrough).fit(X, y)
     theirs = ensemble.StackingClassifier(members, final, passthrough=passthrough)
@@ -591,6 +674,136 @@ def test_no_regressor_where_classes_are_needed():
                 ask(X)
 
 
+@pytest.mark.parametrize("odd", [KMeans(2), LibraryScaler(), StandardScaler()])
+def test_no_clusters_and_no_transformers(odd):
+    X, y = classes(n=40, K=2)
+    team = [("a", odd)]
+    for model in (BaggingClassifier(odd), BaggingRegressor(odd), UniformBlend(team),
+                  StackingClassifier(team), StackingRegressor(final_estimator=odd)):
+        with pytest.raises(ValueError, match="must be a (classifier|regressor)"):
+            model.fit(X, y)
+
+
+def test_no_classifier_where_numbers_are_needed():
+    X, y = classes(n=40, K=3)
+    for odd in (DecisionTreeClassifier(), GaussianNB(), make_pipeline(GaussianNB())):
+        for model in (BaggingRegressor(odd), UniformBlend([("a", odd)]),
+                      LinearBlend([("a", odd)]), StackingRegressor([("a", odd)]),
+                      StackingRegressor(final_estimator=odd)):
+            with pytest.raises(ValueError, match="must be a regressor, got the classif"):
+                model.fit(X, y)
+
+
+class Wraps:
+    """A tree whose answers are changed by ``bend``, which gets them and their number."""
+
+    def __init__(self, tree, bend):
+        self.tree, self.bend = tree, bend
+
+    def get_params(self, deep=False):
+        return {"tree": self.tree, "bend": self.bend}
+
+    def fit(self, X, y):
+        self.model = clone(self.tree).fit(X, y)
+        self.classes_ = getattr(self.model, "classes_", None)
+        return self
+
+    def predict(self, X):
+        return self.bend(self.model.predict(X))
+
+
+class WrapsShares(Wraps):
+    def predict_proba(self, X):
+        return self.bend(self.model.predict_proba(X))
+
+
+class WrapsDecisions(Wraps):
+    def decision_function(self, X):
+        return self.bend(self.model.predict(X))
+
+
+def as_column(said):
+    return said[:, np.newaxis]
+
+
+def test_a_column_of_answers_is_a_vector():
+    X, _ = numbers(n=40)
+    y = (X[:, 0] > 0).astype(int)
+    straight, column = (Wraps(DecisionTreeClassifier(max_depth=2), bend)
+                        for bend in (np.asarray, as_column))
+    for make in (lambda m: BaggingClassifier(m, 5, random_state=0),
+                 lambda m: StackingClassifier([("a", m)]),
+                 lambda m: StackingClassifier(final_estimator=m)):
+        found = make(column).fit(X, y).predict(X)
+        np.testing.assert_array_equal(found, make(straight).fit(X, y).predict(X))
+        assert 0 < found.sum() < 40 and found.shape == (40,)
+    straight, column = (Wraps(DecisionTreeRegressor(max_depth=2), bend)
+                        for bend in (np.asarray, as_column))
+    for make in (lambda m: BaggingRegressor(m, 5, random_state=0),
+                 lambda m: StackingRegressor(final_estimator=m)):
+        found = make(column).fit(X, X[:, 0]).predict(X)
+        np.testing.assert_array_equal(
+            found, make(straight).fit(X, X[:, 0]).predict(X))
+
+
+@pytest.mark.parametrize("bend", [
+    lambda said: said[:1], lambda said: said[:-1], lambda said: np.hstack([said, said]),
+    lambda said: said[np.newaxis], lambda said: said[0]])
+def test_one_answer_for_each_row(bend):
+    X, y = classes(n=40, K=2)
+    voter = Wraps(DecisionTreeClassifier(max_depth=2), bend)
+    teller = Wraps(DecisionTreeRegressor(max_depth=2), bend)
+    for make in (lambda: BaggingClassifier(voter).fit(X, y).predict(X),
+                 lambda: StackingClassifier([("a", voter)]).fit(X, y),
+                 lambda: StackingClassifier(None, voter).fit(X, y).predict(X),
+                 lambda: BaggingRegressor(teller).fit(X, y).predict(X),
+                 lambda: StackingRegressor(None, teller).fit(X, y).predict(X)):
+        with pytest.raises(ValueError, match="Wraps must predict one value for each row"):
+            make()
+    odd = WrapsDecisions(DecisionTreeClassifier(max_depth=2), bend)
+    with pytest.raises(ValueError, match="WrapsDecisions must decide on each of the"):
+        StackingClassifier([("a", odd)]).fit(X, y)
+
+
+@pytest.mark.parametrize("bend", [
+    lambda said: said[:, 1:], lambda said: said[:, 1], lambda said: said[:1],
+    lambda said: said + [[-3.0, 7.0]], lambda said: np.hstack([said, said])])
+def test_probabilities_of_each_class(bend):
+    X, y = classes(n=40, K=2)
+    odd = WrapsShares(DecisionTreeClassifier(max_depth=2), bend)
+    for make in (lambda: BaggingClassifier(odd).fit(X, y).predict(X),
+                 lambda: StackingClassifier([("a", odd)]).fit(X, y),
+                 lambda: StackingClassifier(None, odd).fit(X, y).predict_proba(X)):
+        with pytest.raises(ValueError, match="WrapsShares must give probabilities >= 0"):
+            make()
+
+
+@pytest.mark.parametrize("bend", [lambda said: said + 1j, lambda said: said.astype(str),
+                                  lambda said: said * np.nan, lambda said: said + np.inf])
+def test_answers_are_finite_numbers(bend):
+    X, y = classes(n=40, K=2)
+    teller = Wraps(DecisionTreeRegressor(max_depth=2), bend)
+    odd = WrapsShares(DecisionTreeClassifier(max_depth=2), bend)
+    decider = WrapsDecisions(DecisionTreeClassifier(max_depth=2), bend)
+    for make in (lambda: UniformBlend([("a", teller)]).fit(X, y).predict(X),
+                 lambda: StackingRegressor(None, teller).fit(X, y).predict(X),
+                 lambda: BaggingClassifier(odd).fit(X, y).predict(X),
+                 lambda: StackingClassifier(None, odd).fit(X, y).predict_proba(X),
+                 lambda: StackingClassifier([("a", decider)]).fit(X, y)):
+        with pytest.raises(ValueError, match="Wraps.* must answer with finite numbers"):
+            make()
+
+
+def test_a_stack_without_probabilities_votes():
+    X, y = classes(n=60, K=3)
+    stack = StackingClassifier(final_estimator=LinearSVC(random_state=0))
+    shares = stack.fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(shares, np.eye(3)[stack.predict(X)])
+    bag = BaggingClassifier(stack, 3, random_state=0).fit(X, y)
+    assert np.mean(bag.predict(X) == y) > 0.6
+    assert StackingClassifier([("stack", stack)]).fit(X, y).predict(X).shape == (60,)
+
+
 @pytest.mark.parametrize("answer", [np.nan, np.inf])
 def test_members_must_predict_finite_numbers(answer):
     X, y = numbers(n=40)
@@ -599,7 +812,7 @@ def test_members_must_predict_finite_numbers(answer):
                 lambda: LinearBlend(team).fit(X, y),
                 lambda: StackingRegressor(team).fit(X, y),
                 lambda: BaggingRegressor(Says(answer)).fit(X, y).predict(X)):
-        with pytest.raises(ValueError, match="Says must predict one finite number"):
+        with pytest.raises(ValueError, match="Says must answer with finite numbers"):
             fit()
 
 
@@ -610,7 +823,7 @@ def test_probabilities_must_not_be_nan():
 
     X, y = classes(n=40, K=2)
     bag = BaggingClassifier(Unsure(), random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="Unsure gives probabilities that are NaN"):
+    with pytest.raises(ValueError, match="Unsure must answer with finite numbers"):
         bag.predict(X)
 
 
@@ -624,6 +837,12 @@ def test_the_mean_of_large_predictions_does_not_overflow():
     np.testing.assert_allclose(bag.oob_prediction_, 1e308)
     assert bag.oob_score_ == pytest.approx(
         r2_score(y / np.abs(y).max() * 1.5, np.ones(40)), rel=1e-12)
+
+
+@pytest.mark.parametrize(("B", "huge"), [(3, 1.7e308), (63, 1e308), (64, 1.7e308)])
+def test_the_largest_numbers_have_a_mean(B, huge):
+    bag = BaggingRegressor(Says(huge), B, random_state=0).fit([[0.0], [1.0]], [0.0, 1.0])
+    np.testing.assert_allclose(bag.predict([[0.0]]), huge)
 
 
 def test_a_class_must_be_there_to_train_on():
@@ -846,12 +1065,35 @@ def test_a_single_row_is_never_out_of_bag():
     assert bag.predict([[3.0]])[0] == 2.0
 
 
-def test_refitting_forgets_the_old_out_of_bag_score():
-    X, y = numbers(n=60)
-    bag = BaggingRegressor(n_estimators=40, oob_score=True, random_state=0).fit(X, y)
+@pytest.mark.parametrize("cls", [BaggingRegressor, BaggingClassifier])
+def test_refitting_forgets_the_old_out_of_bag_score(cls):
+    X, y = classes(n=60)
+    bag = cls(n_estimators=40, oob_score=True, random_state=0).fit(X, y)
+    assert sum(name.startswith("oob_") and name.endswith("_") for name in vars(bag)) == 3
     bag.set_params(oob_score=False).fit(X, y)
-    for name in ("oob_score_", "oob_count_", "oob_prediction_"):
+    for name in ("oob_score_", "oob_count_", "oob_prediction_", "oob_decision_function_"):
         assert not hasattr(bag, name)
+
+
+def test_a_fitted_model_does_not_hear_of_later_parameters():
+    X, y = numbers(n=60)
+    stack = StackingRegressor().fit(X, y)
+    bag = BaggingRegressor(random_state=0).fit(X, y)
+    said, rows = stack.predict(X), np.array(bag.estimators_samples_)
+    stack.set_params(passthrough=True)
+    bag.set_params(bootstrap=False, max_samples=3, n_estimators=2, random_state=1)
+    np.testing.assert_array_equal(stack.predict(X), said)
+    np.testing.assert_array_equal(bag.estimators_samples_, rows)
+
+
+def test_a_heavy_row_that_every_member_drew():
+    """The weights of the others are compared with the largest of theirs."""
+    X, y = numbers(n=40)
+    with pytest.warns(UserWarning, match="rows were drawn by every member"):
+        bag = BaggingRegressor(n_estimators=5, oob_score=True, random_state=0).fit(
+            X, y, np.r_[1e300, np.full(39, 1e-300)])
+    assert bag.oob_count_.tolist() == [0] + [5] * 39
+    assert bag.oob_score_ == pytest.approx(r2_score(y[1:], bag.oob_prediction_[1:]))
 
 
 def test_draws_without_replacement():
@@ -886,6 +1128,7 @@ def test_draws_that_cannot_be_made():
         (lambda: drawn_share(0, 5), ValueError, "n must be >= 1"),
         (lambda: drawn_share(5, -1), ValueError, "size must be >= 0"),
         (lambda: drawn_share(5, np.nan), TypeError, "size must be a whole number"),
+        (lambda: draw_rows("x", 5, 9, True), TypeError, "random_state must be None"),
         (lambda: draw_rows(rng, 5, 9, False), ValueError, "between 0 and 5"),
         (lambda: draw_rows(rng, 2, 1, False, np.ones(2)), ValueError, "chance must be"),
     ]:
@@ -897,7 +1140,7 @@ def test_rows_are_drawn_in_proportion_to_their_weights():
     rng = np.random.default_rng(0)
     weight = np.array([0.0, 1.0, 2.0, 5.0])
     X, y = np.arange(4.0)[:, None], np.arange(4.0)
-    bag = BaggingRegressor(n_estimators=3000, random_state=0).fit(X, y, weight)
+    bag = BaggingRegressor(Mean(), 3000, random_state=0).fit(X, y, weight)
     drawn = np.bincount(np.concatenate(bag.estimators_samples_), minlength=3)
     expected = weight[1:] / weight.sum()
     assert len(drawn) == 3  # the row of weight 0 is gone
@@ -1098,6 +1341,31 @@ def test_set_params_of_a_team():
         team.set_params(c__alpha=1.0)
 
 
+@pytest.mark.parametrize("odd", [
+    ("b", None), ("b", "drop"), ("b", Ridge), ("a", DecisionTreeRegressor()), 7])
+def test_set_params_leaves_what_fit_will_refuse(odd):
+    """A member that is dropped in silence would change the blend."""
+    X, y = numbers(n=40)
+    ridge = Ridge()
+    team = UniformBlend([("c", ridge), odd, ("a", Ridge())])
+    team.set_params(c__alpha=2.0, a__alpha=3.0)
+    assert team.estimators[1] is odd and len(team.estimators) == 3
+    assert ridge.alpha == 2.0 and team.estimators[2][1].alpha == 3.0
+    team.set_params(c=Ridge(5.0))
+    assert team.estimators[0][1].alpha == 5.0 and team.estimators[1] is odd
+    with pytest.raises((TypeError, ValueError), match="must be"):
+        team.fit(X, y)
+
+
+def test_set_params_puts_a_member_where_there_was_none():
+    X, y = numbers(n=40)
+    team = UniformBlend([("a", Ridge()), ("b", None)])
+    with pytest.raises(ValueError, match="Invalid parameter 'b__alpha'"):
+        team.set_params(b__alpha=3.0)
+    team.set_params(b__alpha=3.0, b=Ridge()).fit(X, y)
+    assert [member.alpha for member in team.estimators_] == [1.0, 3.0]
+
+
 @pytest.mark.parametrize(
     ("estimators", "message"),
     [([], "at least one"), ([("a", Ridge()), ("a", Ridge())], "each name used once"),
@@ -1170,6 +1438,8 @@ def test_bad_matrices():
                          ([[1.0, 2.0]], "symmetric")]:
         with pytest.raises(ValueError, match=message):
             minimum_variance_weights(bad)
+    with pytest.raises(TypeError, match="nonnegative must be True or False"):
+        minimum_variance_weights(np.eye(2), "no")
     with pytest.raises(ValueError, match=r"y must have the shape \(3,\)"):
         blend_weights(np.ones((3, 2)), np.ones(2))
 

@@ -243,6 +243,27 @@ def test_a_size_whose_square_leaves_float64_is_refused(factor):
         assert not isinstance(caught.value, NotSeparableError)
 
 
+@pytest.mark.parametrize("size", [0.9e140, 1.1e-140])
+def test_the_largest_and_the_smallest_size(size):
+    X = np.array([[-size], [size]])
+    model = HardMarginSVC().fit(X, [0, 1])
+    assert model.margin_ == pytest.approx(size)
+    assert model.coef_ * size == pytest.approx(1)
+    assert primal_qp(X, [-1, 1])[0] * size == pytest.approx(1)
+
+
+@pytest.mark.parametrize("size", [1.1e140, 0.9e-140])
+def test_a_size_beyond_them_is_refused(size):
+    for solver in (HardMarginSVC().fit, primal_qp):
+        with pytest.raises(ValueError, match=r"size of (1\.1e\+140|9e-141).*rescale"):
+            solver([[-size], [size]], [-1, 1])
+
+
+def test_a_size_that_overflows_is_called_infinite():
+    with pytest.raises(ValueError, match="a size of inf.*rescale X"):
+        HardMarginSVC().fit([[1e308], [-1e308]], [0, 1])
+
+
 def test_a_constant_column_changes_nothing():
     """Its mean is rounded, and what is left must not count as the data's size."""
     X, y = separable(2)
@@ -360,6 +381,14 @@ def test_iteration_limit_warns_the_caller_of_fit():
     assert model.n_iter_ == 3
 
 
+def test_a_tolerance_below_rounding_is_to_be_raised():
+    X, y = separable(3)
+    with pytest.warns(ConvergenceWarning, match="steps by rounding errors.*raise tol"):
+        model = HardMarginSVC(tol=1e-300).fit(X, y)
+    assert 0 < model.n_iter_ < model.max_iter
+    np.testing.assert_allclose(model.coef_, primal_qp(X, y)[0], rtol=1e-8)
+
+
 def test_one_step_by_hand_leaves_a_sample_on_the_wrong_side():
     """The first pair is the bridge from (0, 0) to (2, 0); (1.5, 9) is overlooked."""
     X = np.array([[0.0, 0.0], [2.0, 0.0], [3.0, 9.0], [0.5, 9.0]])
@@ -433,6 +462,25 @@ def test_the_unit_of_a_constraint_does_not_matter(seed):
     np.testing.assert_allclose(unit * two[1], one[1], atol=1e-5)
 
 
+def test_a_constraint_in_a_tiny_unit_is_not_taken_for_spanned():
+    """Its value grows at 1e-14 per unit of the multiplier."""
+    problem = QuadraticProblem(np.eye(2), np.zeros(2), 1e-7 * np.eye(2),
+                               np.array([1e-7, 2e-7]))
+    u, multipliers = active_set(problem, [], tol=1e-12)
+    np.testing.assert_allclose(u, [1, 2], rtol=1e-6)
+    np.testing.assert_allclose(multipliers, [1e7, 2e7], rtol=1e-6)
+
+
+def test_a_multiplier_that_falls_slowly_leaves_at_zero():
+    """By hand: the second constraint alone decides; the first loses 1e-6 per unit."""
+    problem = QuadraticProblem(np.eye(2), np.zeros(2), np.array([[1, 0], [1e-6, 1]]),
+                               np.array([1, 2e6]))
+    u, multipliers = active_set(problem, [0], tol=1e-6)
+    np.testing.assert_allclose(u, [2, 2e6], rtol=1e-9)
+    assert multipliers[0] == 0
+    assert multipliers[1] == pytest.approx(2e6)
+
+
 def test_active_set_drops_a_constraint_that_stops_mattering():
     """The first two samples make a street; the third shows that one of them is idle."""
     X = np.array([[2.0, 3.0], [-2.0, -3.0], [1.0, 0.0], [-1.0, 0.0]])
@@ -493,6 +541,63 @@ def test_active_set_refuses_what_it_would_search_for_ever_or_overlook():
     with pytest.raises(ValueError, match="c contains NaN"):
         active_set(QuadraticProblem(problem.Q, problem.p, problem.A,
                                     problem.c * np.nan), [0])
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"p": np.zeros(3)}, r"Q must have the shape \(3, 3\)"),
+    ({"p": np.zeros((2, 1))}, r"p must have the shape \(2,\)"),
+    ({"c": np.ones(1)}, r"A must have the shape \(1, 2\)"),
+    ({"c": np.ones((4, 1))}, r"c must have the shape \(4,\)"),
+    ({"A": np.ones((4, 3))}, r"A must have the shape \(4, 2\)"),
+    ({"Q": np.ones(2)}, r"Q must have the shape \(2, 2\)"),
+    ({"Q": np.array([[1.0, 1e-3], [0.0, 1.0]])}, "Q must be symmetric"),
+    ({"Q": -np.eye(2)}, "negative curvature"),
+    ({"Q": np.diag([1.0, -1e-6])}, "negative curvature"),
+])
+def test_active_set_refuses_what_is_no_convex_problem(change, message):
+    whole = {"Q": np.eye(2), "p": np.zeros(2), "A": np.ones((4, 2)), "c": np.ones(4)}
+    np.testing.assert_allclose(active_set(QuadraticProblem(**whole), [])[0], 0.5)
+    with pytest.raises(ValueError, match=message):
+        active_set(QuadraticProblem(**{**whole, **change}), [])
+
+
+@pytest.mark.parametrize("index", [-1, 60])
+def test_active_set_starts_from_constraints_that_exist(index):
+    problem = primal_problem(*separable(3))
+    with pytest.raises(ValueError, match="each of active must be between 0 and 59"):
+        active_set(problem, [index])
+    with pytest.raises(TypeError, match="each of active"):
+        active_set(problem, [0.0])
+
+
+def test_active_set_without_constraints_stays_at_the_minimum():
+    problem = QuadraticProblem(2 * np.eye(2), np.array([-2.0, 4.0]), np.zeros((0, 2)),
+                               np.zeros(0))
+    u, multipliers = active_set(problem, [])
+    np.testing.assert_allclose(u, [1, -2])
+    assert multipliers.shape == (0,)
+
+
+@pytest.mark.parametrize("labels", [
+    np.ones(1), np.ones(59), np.ones((60, 1))])
+def test_the_matrices_want_a_label_for_each_row(labels):
+    for problem in (primal_problem, dual_problem):
+        with pytest.raises(ValueError, match="label for each of its rows"):
+            problem(separable(3)[0], labels)
+        with pytest.raises(ValueError, match="X must be a matrix"):
+            problem(np.ones(3), np.ones(3))
+
+
+@pytest.mark.parametrize("tol", [0, -1, 1, 1.5, 3, np.nan])
+def test_primal_qp_lets_no_sample_pass_on_the_wrong_side(tol):
+    with pytest.raises(ValueError, match="tol must be finite and > 0 and < 1"):
+        primal_qp(*separable(3), tol=tol)
+
+
+def test_the_largest_tolerance_of_primal_qp_leaves_all_on_their_side():
+    X, y = separable(3)
+    w, b, _ = primal_qp(X, y, tol=0.999)
+    assert (y * (X @ w + b)).min() > 0.0009
 
 
 @pytest.mark.parametrize("labels", [
@@ -559,6 +664,73 @@ def test_parts_refuse_what_has_no_answer():
         hull_distance(np.zeros(len(y)), y, X)
     with pytest.raises(ValueError, match="support vector"):
         support_intercept(np.zeros(len(y)), y, X, np.ones(X.shape[1]))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_parts_refuse_what_is_not_finite(bad):
+    X, y = separable(0)
+    w, alpha, wrong = np.ones(X.shape[1]), np.ones(len(y)), X.copy()
+    wrong[7, 0] = bad
+    calls = [lambda: signed_distances(wrong, w, 1.0),
+             lambda: signed_distances(X, w, bad),
+             lambda: weights(alpha, y, wrong), lambda: weights(bad * alpha, y, X),
+             lambda: support_intercept(alpha, y, wrong, w),
+             lambda: hull_distance(alpha, y, wrong)]
+    for call in calls:
+        with pytest.raises(ValueError, match="not finite.*must be mended.*rescale X"):
+            call()
+
+
+def test_a_distance_that_overflows_is_refused():
+    with pytest.raises(ValueError, match="signed_distances is not finite"):
+        signed_distances(np.full((1, 2), 1e308), np.ones(2), 1.0)
+    y = np.array([1.0, -1.0])
+    with pytest.raises(ValueError, match="hull_distance is not finite"):
+        hull_distance(np.ones(2), y, y[:, np.newaxis] * np.full((1, 2), 1.2e308))
+
+
+@pytest.mark.parametrize("bad", [-1e-300, -5.0, np.nan, np.inf, 1e308])
+def test_parts_refuse_prices_that_are_none(bad):
+    """An alpha below 0, or one that is no number, would be left out in silence."""
+    X, y = separable(0)
+    alpha = np.ones(len(y))
+    alpha[[3, 4]] = bad
+    with pytest.raises(ValueError, match="Every alpha must be >= 0"):
+        support_intercept(alpha, y, X, np.ones(X.shape[1]))
+    with pytest.raises(ValueError, match="Every alpha must be >= 0"):
+        hull_distance(alpha, y, X)
+
+
+def test_the_hull_distance_keeps_the_units_of_the_smallest_and_largest_data():
+    """A distance of 0 would be read as no street."""
+    X, y = np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([1.0, -1.0])
+    for price in (1e-320, 1.0, 1e307):
+        for unit in (1e-250, 1.0, 1e250):
+            distance = hull_distance(np.full(2, price), y, unit * X)
+            assert distance == pytest.approx(5 * unit)
+
+
+def test_the_solver_wants_a_balanced_start():
+    X, y = separable(3)
+    alpha = np.random.default_rng(0).uniform(size=len(y))
+    with pytest.raises(ValueError, match="no step changes.*must be 0"):
+        solve_dual(X, y, tol=1e-6, max_iter=5000, alpha=alpha)
+    alpha[y > 0] *= alpha[y < 0].sum() / alpha[y > 0].sum()
+    size = np.linalg.norm(X, axis=1).max()
+    found = solve_dual(X / size, y, tol=1e-9, max_iter=100_000, alpha=alpha)
+    assert found.converged
+    np.testing.assert_allclose(weights(found.alpha, y, X / size) / size,
+                               primal_qp(X, y)[0], rtol=1e-6, atol=1e-9)
+    slightly = alpha.copy()
+    slightly[0] += 1e-8 * alpha.sum()
+    with pytest.raises(ValueError, match="y'alpha"):
+        solve_dual(X, y, tol=1e-6, max_iter=1, alpha=slightly)
+    with pytest.raises(ValueError, match="alpha must have the shape of y"):
+        solve_dual(X, y, tol=1e-6, max_iter=1, alpha=alpha[:9])
+    with pytest.raises(ValueError, match="alpha must lie in the box"):
+        solve_dual(X, y, tol=1e-6, max_iter=0, alpha=-alpha)
+    with pytest.raises(ValueError, match="alpha contains NaN"):
+        solve_dual(X, y, tol=1e-6, max_iter=1, alpha=alpha * np.nan)
 
 
 def test_the_solver_starts_where_it_is_told():
