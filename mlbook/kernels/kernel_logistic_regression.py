@@ -39,6 +39,8 @@ SUFFICIENT_DECREASE = 1e-4  # of what the slope promises (Armijo)
 # a step is not refused for a rise of this relative size, which rounding can make
 ROUNDING = 1e-12
 SHORTEST_STEP = 2.0**-40
+CENTRING = 32  # roundings of the largest entry that centring may add up (10 were seen)
+LONGEST = 10.0  # change by one step of Platt scaling, in shares of the log-odds
 CERTAIN = 1e-2  # what rounding of the kernel may do to a score, in log-odds
 
 
@@ -198,10 +200,10 @@ class KernelLogisticRegression(Classifier):
         """Fit to X of shape (n, d) and labels y of shape (n,); return self.
 
         Raises ValueError unless there are two classes, for bad parameters, for a
-        kernel that is not positive semi-definite on X, and where numbers leave the
-        range of float64. Warns with ConvergenceWarning where max_iter ends the search,
-        and where the kernel's values are so large that their rounding moves the
-        scores. Needs memory for a few matrices of shape (n, n).
+        kernel that is not positive semi-definite on X or whose values underflow, and
+        where numbers leave the range of float64. Warns with ConvergenceWarning where
+        max_iter ends the search, and where the kernel's values are so large that their
+        rounding moves the scores. Needs memory for a few matrices of shape (n, n).
         """
         C = check_number("C", self.C, above=0)
         _check_search(self.tol, self.max_iter)
@@ -221,14 +223,29 @@ class KernelLogisticRegression(Classifier):
             raise ValueError("C times the sample weights must be > 0 with a finite "
                              f"sum, got {cost.min():g} to {cost.max():g}.")
         K = gram(self.kernel_, X)
-        if not is_positive_semidefinite(K):
-            raise ValueError(f"{self.kernel_} is not positive semi-definite on these "
-                             "points: the objective has no minimum.")
         K_centred, r = centred(K, cost)
+        self._check_definite(K, K_centred)
         self._minimise(K_centred, codes.astype(float), cost)
         self.intercept_ -= float(r @ self.dual_coef_)
         self._check_rounding(np.abs(K).max())
         return self
+
+    def _check_definite(self, K: Floats, K_centred: Floats) -> None:
+        """Refuse a K with a negative eigenvalue, also one beside a large constant.
+
+        The test of K allows for rounding in proportion to its largest eigenvalue, and
+        if that is a constant in the kernel, a negative one is small beside it. From
+        the centred matrix the constant is gone, up to the rounding of K.
+        """
+        largest = np.abs(K).max()
+        if is_positive_semidefinite(K) and _is_definite_up_to(
+                CENTRING * np.finfo(float).eps * len(K) * largest, K_centred):
+            return
+        if largest < np.finfo(float).tiny:
+            raise ValueError(f"the values of {self.kernel_}, up to {largest:.1e}, "
+                             "underflow on these points: scale the features.")
+        raise ValueError(f"{self.kernel_} is not positive semi-definite on these "
+                         "points: the objective has no minimum.")
 
     def _minimise(self, K: Floats, target: Floats, cost: Floats) -> None:
         beta, b = np.zeros(len(K)), 0.0
@@ -297,7 +314,8 @@ def platt_targets(positive: NDArray[np.bool_], weight: Floats) -> Floats:
 def platt_objective(A: float, B: float, score: Floats, target: Floats,
                     weight: Floats) -> float:
     """sum_i weight_i (softplus(z_i) - (1 - target_i) z_i), z_i = A score_i + B."""
-    return float(weight @ log_losses(A * score + B, 1 - target))
+    # the loss of -z, as 1 - target would cut digits of small targets
+    return float(weight @ log_losses(-(A * score + B), target))
 
 
 def platt_gradient(A: float, B: float, score: Floats, target: Floats,
@@ -307,13 +325,53 @@ def platt_gradient(A: float, B: float, score: Floats, target: Floats,
     return np.array([score @ pull, pull.sum()])
 
 
+def platt_step(A: float, B: float, score: Floats, target: Floats,
+               weight: Floats) -> tuple[Floats, float]:
+    """Newton's step in A and B, shape (2,), and the objective's slope along it.
+
+    With the scores taken from their mean, each counted with its curvature
+    weight p (1 - p), the Hessian is diagonal, and weights of very different size do no
+    harm. What has no curvature left is not changed.
+    """
+    f = A * score + B
+    curvature = weight * sigmoid(f) * sigmoid(-f)
+    if not curvature.any():
+        return np.zeros(2), 0.0
+    share = curvature / curvature.max()  # or products with small ones vanish
+    mean = share @ score / share.sum()
+    from_mean = score - mean
+    hessian = curvature.max() * np.array([share @ from_mean**2, share.sum()])
+    gradient = platt_gradient(A, B + A * mean, from_mean, target, weight)
+    way = -np.divide(gradient, hessian, out=np.zeros(2), where=hessian > 0)
+    return np.array([way[0], way[1] - mean * way[0]]), float(gradient @ way)
+
+
+def _platt_change(point: Floats, way: Floats, score: Floats) -> float:
+    """Largest change of a row's log-odds, as a share of itself or of 1 if larger."""
+    f, change = (A * score + B for A, B in (point, way))
+    return float((np.abs(change) / np.maximum(1.0, np.abs(f))).max())
+
+
+def _platt_length(point: Floats, way: Floats, slope: float, score: Floats,
+                  target: Floats, weight: Floats) -> float:
+    """How much of the step ``way`` in A and B to take."""
+    # where hardly any curvature is left Newton's step can be of any length
+    longest = 1.0 / max(1.0, _platt_change(point, way, score) / LONGEST)
+    way = longest * way
+    length, _ = line_search(
+        lambda length: platt_objective(*(point + length * way), score, target, weight),
+        platt_objective(*point, score, target, weight), longest * slope)
+    return length * longest
+
+
 class PlattScaling(Parameters):
     """P(y = 1 | s) = 1 / (1 + exp(A s + B)) for scores s, with smoothed targets.
 
     Parameters
     ----------
     tol : float between 0 and 1
-        Largest mean gradient in A and B at the end, for scores of unit variance.
+        Largest change in A s_i + B that Newton's next step would make at the end, as a
+        share of |A s_i + B| or of 1 if that is larger.
     max_iter : int
         Most steps of Newton's method.
 
@@ -335,9 +393,13 @@ class PlattScaling(Parameters):
         """Fit to scores of shape (n,) and labels y of shape (n,); return self.
 
         The scores should come from rows that the scorer was not trained on. Where they
-        are all equal A is 0. Raises ValueError for scores that are not a 1-D array of
-        finite numbers, another number of labels, other than two classes, weights whose
-        sum overflows, and where A or B does. A fit that raises keeps the old model.
+        are all equal A is 0. A class of weight N+ has a target of 1 - 1/(N+ + 2), which
+        loses digits if N+ is large: 1/(N+ + 2) has 4 left at 1e12 and none at 1e16.
+        Raises ValueError for scores that are not a 1-D array of finite numbers, another
+        number of labels, other than two classes, weights whose sum overflows or of
+        which one vanishes beside the largest, and where A or B overflows. Warns with
+        ConvergenceWarning where max_iter ends the search. A fit that raises keeps the
+        old model.
         """
         _check_search(self.tol, self.max_iter)
         score = _check_scores(scores)
@@ -356,8 +418,13 @@ class PlattScaling(Parameters):
         with np.errstate(over="ignore"):
             if not np.isfinite(weight.sum()):
                 raise ValueError("the sum of sample_weight overflows: divide it.")
+        share = weight / weight.max()
+        if not share.all():
+            raise ValueError(f"sample_weight from {weight.min():.1e} to "
+                             f"{weight.max():.1e} leaves the range of float64: raise "
+                             "the small ones or set them to 0.")
         target = platt_targets(codes == 1, weight)
-        A, B, n_iter = self._fit_in_units(score, target, weight / weight.max())
+        A, B, n_iter = self._fit_in_units(score, target, share)
         if not np.isfinite([A, B]).all():
             raise ValueError(f"A = {A:g} and B = {B:g} leave the range of float64: "
                              "scale the scores.")
@@ -366,43 +433,30 @@ class PlattScaling(Parameters):
 
     def _fit_in_units(self, score: Floats, target: Floats,
                       weight: Floats) -> tuple[float, float, int]:
-        """A and B, from scores of mean 0 and variance 1: a Hessian of good scale."""
+        """A and B, from scores that are taken from their mean and at most about 1."""
         unit = np.abs(score).max() or 1.0  # or the squares overflow or vanish
-        score = score / unit
+        score = score / unit  # equal ones are now all 1, -1 or 0, and so is their mean
         centre = np.average(score, weights=weight)
-        spread = 1.0
-        if np.ptp(score) > 0:
-            spread = math.sqrt(np.average((score - centre) ** 2, weights=weight))
-        (A, B), n_iter = self._minimise((score - centre) / spread, target, weight)
+        A, B, n_iter = self._minimise(score - centre, target, weight)
         with np.errstate(over="ignore"):
-            return float(A / spread / unit), float(B - A * centre / spread), n_iter
+            return float(A / unit), float(B - A * centre), n_iter
 
     def _minimise(self, z: Floats, target: Floats,
-                  weight: Floats) -> tuple[Floats, int]:
-        design = np.column_stack([z, np.ones(len(z))])
+                  weight: Floats) -> tuple[float, float, int]:
         # the best constant: what scores that say nothing would lead to
         start = math.log((weight @ (1 - target)) / (weight @ target))
         point = np.array([0.0, start])
-        value = platt_objective(*point, z, target, weight)
         for n_iter in range(self.max_iter + 1):
-            gradient = platt_gradient(*point, z, target, weight)
-            size = np.abs(gradient).max() / weight.sum()
+            way, slope = platt_step(*point, z, target, weight)
+            size = _platt_change(point, way, z)
             if size <= self.tol or n_iter == self.max_iter:
                 break
-            f = design @ point
-            curvature = weight * sigmoid(f) * sigmoid(-f)
-            hessian = design.T @ (design * curvature[:, None])
-            # the shortest solution, so that A stays 0 where all scores are equal
-            way = -np.linalg.lstsq(hessian, gradient, rcond=1e-12)[0]
-            # a safeguard: from this start no shorter step has been seen to be needed
-            step, value = line_search(
-                lambda s: platt_objective(*(point + s * way), z, target, weight),
-                value, gradient @ way)
-            point = point + step * way
+            point = point + way * _platt_length(point, way, slope, z, target, weight)
         if size > self.tol:
-            warn_not_converged(f"PlattScaling stopped at max_iter={self.max_iter} with "
-                               f"a mean gradient of {size:.2g} > tol={self.tol:g}.")
-        return point, n_iter
+            warn_not_converged(
+                f"PlattScaling stopped at max_iter={self.max_iter} with a next step of "
+                f"{size:.2g} > tol={self.tol:g} in A s + B: raise max_iter or tol.")
+        return float(point[0]), float(point[1]), n_iter
 
     def predict_proba(self, scores: ArrayLike) -> Floats:
         """Probabilities of the two classes, shape (m, 2), for scores of shape (m,)."""
@@ -411,6 +465,18 @@ class PlattScaling(Parameters):
         with np.errstate(over="ignore"):  # an infinite z is a probability of 0 or 1
             z = self.A_ * _check_scores(scores) + self.B_
         return np.column_stack([sigmoid(z), sigmoid(-z)])
+
+
+def _is_definite_up_to(rounding: float, K: Floats) -> bool:
+    """Whether K has no eigenvalue below -rounding - 1e-10 times the largest one.
+
+    K need be symmetric only up to its rounding; its lower half counts.
+    """
+    unit = np.abs(K).max() or 1.0  # or the eigenvalues of large entries overflow
+    if not np.isfinite(unit):
+        return True  # Newton's method will say that it is too large
+    eigenvalues = np.linalg.eigvalsh(K / unit)
+    return bool(eigenvalues[0] >= -rounding / unit - 1e-10 * np.abs(eigenvalues).max())
 
 
 def _check_search(tol: float, max_iter: int) -> None:

@@ -1,5 +1,6 @@
 """KLR and Platt scaling held to scikit-learn, SciPy, their stationarity and paper."""
 
+import re
 import warnings
 
 import numpy as np
@@ -13,11 +14,11 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from mlbook.gradients import check_gradient
 from mlbook.kernels.kernel_functions import (
-    Constant, Gaussian, Linear, Polynomial, Sigmoid)
+    Constant, Gaussian, Kernel, Linear, Polynomial, Sigmoid)
 from mlbook.kernels.kernel_logistic_regression import (
-    SHORTEST_STEP, KernelLogisticRegression, PlattScaling, centred, klr_gradient,
-    klr_objective, line_search, log_losses, misses, newton_point, platt_gradient,
-    platt_objective, platt_targets, sigmoid)
+    SHORTEST_STEP, KernelLogisticRegression, PlattScaling, _is_definite_up_to, centred,
+    klr_gradient, klr_objective, line_search, log_losses, misses, newton_point,
+    platt_gradient, platt_objective, platt_step, platt_targets, sigmoid)
 
 
 def cancer(n=150):
@@ -372,6 +373,86 @@ def test_a_kernel_that_is_none_is_refused(C):
         KernelLogisticRegression(C=C, kernel=Sigmoid(5.0, -3.0)).fit(X, y)
 
 
+@pytest.mark.parametrize("constant", [1e8, 1e10, 1e12])
+def test_a_large_constant_does_not_hide_a_kernel_that_is_none(constant):
+    """The constant is gone from the centred matrix, with an eigenvalue of -1.66."""
+    X, y = two_moons()
+    hidden = Sigmoid(0.5, -1.0) + Constant(constant)
+    for C in (1e-3, 0.1):
+        with pytest.raises(ValueError, match="is not positive semi-definite on these"):
+            KernelLogisticRegression(C=C, kernel=hidden).fit(X, y)
+
+
+class MinusSquaredDistance(Kernel):
+    def _pairs(self, X, Z):
+        return -((X[:, None] - Z) ** 2).sum(axis=2)
+
+
+def test_a_kernel_that_is_one_only_for_coefficients_of_sum_zero_is_refused():
+    """Along all other coefficients the objective falls for ever."""
+    X, y = two_moons()
+    with pytest.raises(ValueError, match="is not positive semi-definite on these"):
+        KernelLogisticRegression(kernel=MinusSquaredDistance()).fit(X, y)
+
+
+@pytest.mark.parametrize("n, offset", [(2, 1e6), (3, 1e6), (40, 1e5)])
+def test_rounding_of_features_far_from_zero_is_no_negative_eigenvalue(n, offset):
+    """With weights that centre nearly on one sample, where rounding adds up most."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(n, 2)) + offset, np.arange(n) % 2
+        weight = np.append(1e3, np.ones(n - 1))
+        model = KernelLogisticRegression(C=1e-3, kernel=Linear()).fit(X, y, weight)
+        near = KernelLogisticRegression(C=1e-3, kernel=Linear()).fit(
+            X - offset, y, weight)
+        np.testing.assert_allclose(model.decision_function(X),
+                                   near.decision_function(X - offset), atol=1e-2)
+
+
+def test_rounding_alone_moves_the_limit_of_the_centred_test():
+    """-0.5 is refused or not by the allowance, -1e-9 and -1e-11 by their share."""
+    K = np.diag([2.0, -0.5])
+    assert not _is_definite_up_to(0.4, K) and _is_definite_up_to(0.6, K)
+    assert not _is_definite_up_to(0.4e300, 1e300 * K)
+    assert _is_definite_up_to(0.0, np.diag([1.0, -1e-11]))
+    assert not _is_definite_up_to(0.0, np.diag([1.0, -1e-9]))
+    assert _is_definite_up_to(0.0, np.zeros((2, 2)))
+
+
+def test_values_that_underflow_are_not_taken_for_a_kernel_that_is_none():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
+    with pytest.raises(ValueError, match="underflow on these points: scale the feat"):
+        KernelLogisticRegression(kernel=Linear()).fit(1e-160 * X, y)
+    for scale in (1e-150, 1e-300):
+        share = KernelLogisticRegression(kernel=Linear()).fit(scale * X, y)
+        assert share.intercept_ == pytest.approx(0, abs=1e-12)
+
+
+def test_the_default_kernel_counts_rows_by_their_weights():
+    X, y = two_moons()
+    weight = np.tile([3, 1], 40)
+    weighted = KernelLogisticRegression().fit(X, y, weight).kernel_.gamma
+    copied = KernelLogisticRegression().fit(np.repeat(X, weight, axis=0),
+                                            np.repeat(y, weight)).kernel_.gamma
+    assert weighted == pytest.approx(copied, rel=1e-12)
+    assert weighted != pytest.approx(KernelLogisticRegression().fit(X, y).kernel_.gamma,
+                                     rel=1e-6)
+
+
+@pytest.mark.parametrize("C, gamma, larger", [(1e3, 0.1, 0), (1e6, 100.0, 1)])
+def test_the_violation_is_a_share_of_the_largest_coefficient_or_pull(C, gamma, larger):
+    X, y = two_moons()
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = KernelLogisticRegression(C=C, kernel=Gaussian(gamma), max_iter=1)
+        model.fit(X, y)
+    told = float(re.search("beta off by (.*) of its", str(caught[0].message))[1])
+    beta, pull = model.dual_coef_, C * (y - model.predict_proba(X)[:, 1])
+    largest = np.abs([beta, pull]).max(axis=1)
+    assert largest[larger] > 1.09 * largest[1 - larger]
+    assert told == pytest.approx(np.abs(beta - pull).max() / largest[larger], rel=0.03)
+
+
 def test_weights_are_counts_and_text_labels():
     X, y = two_moons()
     weight = np.random.default_rng(0).integers(0, 3, len(X))
@@ -533,13 +614,90 @@ def test_platt_tol_ends_the_search_whatever_the_weights_add_up_to():
     weight = np.random.default_rng(0).uniform(0, 2, len(s))
     assert PlattScaling().fit(s, y).n_iter_ == 5
     for total in 1.0, 1e6:
-        assert PlattScaling(tol=1e-2).fit(s, y, total * weight).n_iter_ == 2
+        assert PlattScaling(tol=1e-2).fit(s, y, total * weight).n_iter_ == 3
 
 
 def test_platt_converges_quadratically_with_weights():
     s, y = scores()
     weight = np.where(np.arange(len(s)) % 2, 50.0, 0.5)
     assert PlattScaling().fit(s, y, weight).n_iter_ <= 6
+
+
+def stationary(model, s, y, weight):
+    """Shares of the gradient left in the sum of its terms, in A and in B."""
+    t = platt_targets(y == 1, weight)
+    z = model.A_ * s + model.B_
+    terms = [t * sigmoid(z), (1 - t) * sigmoid(-z)]
+    for score in (s, np.ones(len(s))):
+        up, down = (weight * score * term for term in terms)
+        yield abs((up - down).sum()) / np.abs([up, down]).sum()
+
+
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("heavy", [1e3, 1e6, 1e9, 1e12, 1e14])
+def test_platt_with_one_heavy_row_is_at_its_minimum(heavy, label):
+    rng = np.random.default_rng(0)
+    s = rng.normal(size=30)
+    y = (s + 0.5 * rng.normal(size=30) > 0).astype(int)
+    weight = np.ones(30)
+    weight[0], y[0] = heavy, label
+    model = PlattScaling().fit(s, y, weight)
+    assert max(stationary(model, s, y, weight)) < 1e-9
+    finer = PlattScaling(tol=1e-13).fit(s, y, weight)
+    np.testing.assert_allclose([model.A_, model.B_], [finer.A_, finer.B_], rtol=1e-9)
+
+
+def test_platt_with_a_heavy_row_against_the_root_of_its_equations():
+    """Scores 0 (heavy), 1 and 1: both probabilities can be reached exactly."""
+    weight = np.array([1e8, 3.0, 1.0])
+    model = PlattScaling().fit([0.0, 1.0, 1.0], [1, 1, 0], weight)
+    plus, minus = (1e8 + 4) / (1e8 + 5), 1 / 3
+    B = -np.log(1e8 + 4)
+    p = (3 * plus + minus) / 4
+    assert model.B_ == pytest.approx(B, rel=1e-8)
+    assert model.A_ == pytest.approx(-np.log(p / (1 - p)) - B, rel=1e-8)
+
+
+@pytest.mark.parametrize("seed", [2, 5, 30, 54])
+def test_platt_with_weights_of_all_sizes(seed):
+    """Seed 54 runs away where Newton's steps may be of any length."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 60))
+    s = rng.normal(size=n)
+    y = (s + rng.choice([0.2, 1, 3]) * rng.normal(size=n) > 0).astype(int)
+    rng.uniform()
+    weight = 10 ** rng.uniform(-8, 8, n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = PlattScaling().fit(s, y, weight)
+    assert max(stationary(model, s, y, weight)) < 1e-9
+
+
+def test_platt_objective_keeps_small_targets():
+    """At p = t = 1e-15 the loss is the entropy of t."""
+    t = 1e-15
+    least = platt_objective(0.0, -np.log(t / (1 - t)), np.zeros(1), np.array([t]),
+                            np.ones(1))
+    assert least == pytest.approx(t - t * np.log(t), rel=1e-12, abs=0)
+
+
+def test_a_step_of_platt_scaling_is_newtons():
+    s, y = scores(30)
+    target, weight = platt_targets(y == 1, np.ones(30)), np.linspace(0.1, 2, 30)
+    step, slope = platt_step(-0.7, 0.3, s, target, weight)
+    p = sigmoid(0.7 * s - 0.3)
+    design = np.column_stack([s, np.ones(30)])
+    hessian = design.T @ (design * (weight * p * (1 - p))[:, None])
+    gradient = platt_gradient(-0.7, 0.3, s, target, weight)
+    np.testing.assert_allclose(hessian @ step, -gradient, atol=1e-12)
+    assert slope == pytest.approx(step @ gradient, rel=1e-9)
+    flat, none = platt_step(0.0, 1e4, s, target, weight)
+    assert not flat.any() and none == 0
+
+
+def test_platt_refuses_weights_that_vanish_beside_others():
+    with pytest.raises(ValueError, match="raise the small ones or set them to 0"):
+        PlattScaling().fit([-1.0, 0, 1], [0, 1, 1], [1e-320, 1e10, 1.0])
 
 
 def test_a_platt_fit_that_raises_keeps_the_old_model():

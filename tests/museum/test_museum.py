@@ -547,8 +547,8 @@ MUTANTS = [
     Mutant(
         "Platt's slope with the sign of the score's",
         KLR,
-        "return float(A / spread / unit), float(B - A * centre / spread), n_iter",
-        "return float(-A / spread / unit), float(A * centre / spread - B), n_iter",
+        "return float(A / unit), float(B - A * centre), n_iter",
+        "return float(-A / unit), float(A * centre - B), n_iter",
         IN_KLR + "test_two_scores_by_hand",
     ),
     Mutant(
