@@ -36,9 +36,11 @@ from mlbook.validation import (
     Floats,
     check_bool,
     as_float,
+    as_matrix,
     as_vector,
     check_choice,
     check_integer,
+    check_labels,
     check_number,
     check_sample_weight,
     positive_rows,
@@ -78,9 +80,12 @@ class ForestTree:
 def tree_predictions(
     trees: Sequence[ForestTree], X: Floats, rows: Sequence[Ints] | None = None
 ) -> Iterator[Floats]:
-    """Yield what each tree says about its rows of X (None: all), shape (rows, K).
+    """Yield what each tree says about its rows of X, shape (rows, K).
 
-    Raises ValueError if X is not finite or has other columns than the trees grew on.
+    ``rows`` holds for each tree the numbers of its rows; None: every tree all rows.
+
+    Raises ValueError if X is not finite or has other columns than the trees grew on,
+    or if there are not as many ``rows`` as trees, or they are no row numbers of X.
     """
     X = np.ascontiguousarray(as_float(X))
     for n_columns in {len(member.tree.categorical) for member in trees}:
@@ -90,6 +95,10 @@ def tree_predictions(
                 f"if any: see with_projections), got X of shape {X.shape}.")
     if rows is None:
         rows = [np.arange(len(X))] * len(trees)
+    else:
+        rows = [row_numbers(row, len(X)) for row in rows]
+    if len(rows) != len(trees):
+        raise ValueError(f"There are {len(trees)} trees, but rows of {len(rows)}.")
     pairs = zip(trees, rows, strict=True)
     for _, group in itertools.groupby(pairs, key=lambda pair: id(pair[0].tree)):
         members, theirs = zip(*group, strict=True)
@@ -97,6 +106,20 @@ def tree_predictions(
         start = np.repeat([member.root for member in members], sizes)
         leaf = leaves(members[0].tree, X, np.concatenate(theirs), start)
         yield from np.split(members[0].value[leaf], np.cumsum(sizes)[:-1])
+
+
+def row_numbers(rows: ArrayLike, n: int) -> Ints:
+    """Return rows as a vector of whole numbers, or raise unless all are in 0..n-1."""
+    rows = np.asarray(rows)
+    if rows.size == 0:
+        rows = rows.astype(np.intp)  # an empty list has become one of floats
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        raise ValueError(
+            "A tree's rows must be a vector of whole numbers (np.flatnonzero turns a "
+            f"mask into them), got {rows.dtype} of shape {rows.shape}.")
+    if rows.size and (rows.min() < 0 or rows.max() >= n):
+        raise ValueError(f"A tree's row numbers must be in 0..{n - 1}.")
+    return rows.astype(np.intp, copy=False)
 
 
 def leaves(tree: Tree, X: Floats, rows: Ints, nodes: Ints) -> Ints:
@@ -153,11 +176,16 @@ def out_of_bag_average(
     -------
     mean : ndarray of shape (n, K); NaN for a row that every tree saw
     count : ndarray of shape (n,), how many trees did not see the row
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a prediction is not finite, or ``rows`` are no row numbers.
     """
     total: Any = None
     count = np.zeros(n, dtype=np.intp)
     for values, outside in zip(predictions, rows, strict=True):
-        values = _one_for_each_row(values, outside, n)
+        values, outside = _one_for_each_row(values, outside, n)
         if not count.any():  # no tree has said anything yet
             total = np.zeros((n, values.shape[1]))
         if len(values) and values.shape[1] != total.shape[1]:
@@ -170,16 +198,16 @@ def out_of_bag_average(
     return np.where(nobody, np.nan, total / np.maximum(count, 1)[:, np.newaxis]), count
 
 
-def _one_for_each_row(values: ArrayLike, rows: Ints, n: int) -> Floats:
-    """Return values, shape (rows, K), if they belong to different rows below n."""
-    values, rows = np.asarray(values, dtype=float), np.asarray(rows)
-    if values.ndim != 2 or rows.shape != (len(values),):
+def _one_for_each_row(values: ArrayLike, rows: Ints, n: int) -> tuple[Floats, Ints]:
+    """Return values, shape (rows, K), and rows, if they are different and below n."""
+    values, rows = as_float(values, "predictions"), row_numbers(rows, n)
+    if values.ndim != 2 or len(rows) != len(values):
         raise ValueError(
             "What a tree says must have the shape (rows, K), K numbers for each of its "
             f"rows, got {values.shape} for row numbers of shape {rows.shape}.")
-    if len(rows) and (rows.min() < 0 or rows.max() >= n or np.bincount(rows).max() > 1):
-        raise ValueError(f"A tree's row numbers must be different and in 0..{n - 1}.")
-    return values
+    if np.bincount(rows).max(initial=0) > 1:
+        raise ValueError("A tree's row numbers must be different.")
+    return values, rows
 
 
 def permutation_increases(
@@ -201,14 +229,15 @@ def permutation_increases(
     Raises
     ------
     ValueError
-        If one of the orders is not a permutation of the rows.
+        If X is not a matrix, or one of the orders is not a permutation of the rows.
     """
+    X = as_matrix(X)
     _check_orders(orders, len(X))
-    before = loss(X)
+    before = loss(X.copy())
     increases = np.empty((X.shape[1], len(orders)))
     for feature in range(X.shape[1]):
-        shuffled = X.copy()
         for k, order in enumerate(orders):
+            shuffled = X.copy()
             shuffled[:, feature] = X[order, feature]
             increases[feature, k] = loss(shuffled) - before
     return increases
@@ -216,7 +245,9 @@ def permutation_increases(
 
 def _check_orders(orders: Sequence[Ints], n: int) -> None:
     for order in orders:
-        if not np.array_equal(np.sort(order), np.arange(n)):
+        order = np.asarray(order)
+        whole = order.dtype.kind in "iu" and order.ndim == 1
+        if not whole or not np.array_equal(np.sort(order), np.arange(n)):
             raise ValueError(f"Each order must hold each of 0..{n - 1} once.")
 
 
@@ -304,23 +335,22 @@ def grow_trees(
     criterion : Criterion
     n_classes : int; None for a regression
     max_depth : int, optional
-    options : of ``ExactSplits``
+    options : of ``ExactSplits``; ``max_features`` is an int here and needs ``rng``
 
     Raises
     ------
     ValueError
         If a weight is negative, or a row of ``weights`` is all 0, or a target is no
-        class below ``n_classes``, or weights or numbers are too large or small to be
-        squared.
+        class below ``n_classes``, or weights of a tree or numbers are too large or
+        small to be squared, or the criterion is one for the other kind of target, or
+        ``max_features`` comes without ``rng``.
     """
     target, weights = _check_growth(columns, target, weights, n_classes)
+    _check_options(criterion, n_classes, **options)
     tree_number, row = np.nonzero(weights)
     weight = weights[tree_number, row].astype(float)
-    centre = 0.0
     if n_classes is None:
-        # the score squares a sum: far from 0 it would cancel
-        centre = np.average(target, weights=weights.sum(axis=0))
-        stats = np.stack([weight, weight * (target[row] - centre)])
+        stats = np.stack([weight, weight * target[row]])
     else:
         stats = np.zeros((n_classes, len(row)))
         stats[target[row], np.arange(len(row))] = weight
@@ -330,7 +360,7 @@ def grow_trees(
     )
     tree, _ = grow(finder, max_depth=max_depth)
     if n_classes is None:
-        value = (centre + tree.sums[1] / tree.sums[0])[:, np.newaxis]
+        value = (tree.sums[1] / tree.sums[0])[:, np.newaxis]
     else:
         value = (tree.sums / tree.sums.sum(axis=0)).T
     return [ForestTree(tree, root, value) for root in range(len(weights))]
@@ -348,13 +378,25 @@ def _check_growth(
     if (weights < 0).any() or not weights.any(axis=1).all():
         raise ValueError("No weight may be negative, and every tree needs a row of "
                          "positive weight.")
-    check_size("weights", weights)
+    for largest in np.sort(weights.max(axis=1))[[0, -1]]:  # a tree of its own each
+        check_size("weights", largest)
     if n_classes is None:
         target = as_float(target, "target")
         check_size("target", target)
     elif target.dtype.kind not in "iu" or target.min() < 0 or target.max() >= n_classes:
         raise ValueError(f"target must hold whole numbers from 0 to {n_classes - 1}.")
     return target, weights
+
+
+def _check_options(
+    criterion: Criterion, n_classes: int | None, *, max_features: int | None = None,
+    rng: Any = None, **_: Any,
+) -> None:
+    if isinstance(criterion, SquaredError) != (n_classes is None):
+        raise ValueError("SquaredError is for numbers, with n_classes=None; the other "
+                         f"criteria are for classes. Got n_classes={n_classes}.")
+    if max_features is not None and rng is None:
+        raise ValueError("max_features draws columns: rng must be a Generator.")
 
 
 def impurity_shares(trees: Sequence[ForestTree], n_columns: int) -> Floats:
@@ -368,6 +410,9 @@ def impurity_shares(trees: Sequence[ForestTree], n_columns: int) -> Floats:
         tree = member.tree
         if id(tree) not in done:
             done[id(tree)] = _root_of_each_node(tree)
+        if len(tree.categorical) != n_columns:
+            raise ValueError(f"The trees grew on {len(tree.categorical)} columns, "
+                             f"not {n_columns}.")
         inner = np.flatnonzero((done[id(tree)] == member.root) & ~tree.is_leaf)
         gain = np.maximum(tree.gain[inner], 0.0)
         if gain.sum() > 0:
@@ -404,7 +449,6 @@ class _Forest(Estimator):
     _range: tuple[float, float]  # of the means: rounding must not carry them out of it
 
     def _fit(self, X: Floats, target: NDArray[Any], weight: Floats) -> None:
-        n, d = X.shape
         B = check_integer("n_estimators", self.n_estimators, low=1)
         criterion = self._criteria[
             check_choice("criterion", self.criterion, list(self._criteria))]()
@@ -415,7 +459,8 @@ class _Forest(Estimator):
         for name in ("oob_score_", "oob_count_", "oob_decision_function_",
                      "oob_prediction_"):
             vars(self).pop(name, None)
-        weight = weight / power_of_two(weight)  # a common factor changes nothing
+        weight, X, target = relative_weights(weight, X, target)
+        n, d = X.shape
         rng = random_generator(self.random_state)
         self.projections_ = self._draw_projections(X, rng)
         options = self._growth_options(d + len(self.projections_))
@@ -483,7 +528,12 @@ class _Forest(Estimator):
         for column, coefficients in zip(combined.T, self.projections_, strict=True):
             # term by term: a matrix product may round a row by who stands beside it
             used = np.flatnonzero(coefficients)
-            column[:] = sum(coefficients[f] * X[:, f] for f in used)
+            with np.errstate(over="ignore", invalid="ignore"):
+                column[:] = sum(coefficients[f] * X[:, f] for f in used)
+        if not np.isfinite(combined).all():
+            raise ValueError(
+                "A linear combination of the columns overflows: values of X are more "
+                "than 1e300 times the standard deviations that fit has seen.")
         return np.hstack([X, combined])
 
     def _impurity_importances(self, X: Floats) -> Floats:
@@ -596,13 +646,14 @@ class _Forest(Estimator):
         n_repeats = check_integer("n_repeats", n_repeats, low=1)
         rng = random_generator(random_state)
         weight = check_sample_weight(sample_weight, len(X))
+        if y is None:
+            raise ValueError("permutation_importance requires the y of fit, got None.")
         y = as_vector(y)
         if len(y) != len(X):
             raise ValueError("Found input variables with inconsistent numbers of "
                              f"samples: [{len(X)}, {len(y)}]")
         X, y, weight = positive_rows(weight, X, y, weight)
-        weight = weight / power_of_two(weight)
-        target = self._encode(y)
+        weight, X, target = relative_weights(weight, X, self._encode(y))
         if fingerprint(X, target, weight) != self._training_set:
             raise ValueError("These are not the training data: which rows are out of "
                              "bag is known for the data of fit alone.")
@@ -710,7 +761,7 @@ class RandomForestClassifier(_Forest, Classifier):
         return self.classes_[shares.argmax(axis=1)]
 
     def _encode(self, y: NDArray[Any]) -> NDArray[Any]:
-        classes, target = np.unique(y, return_inverse=True)
+        classes, target = np.unique(check_labels(y), return_inverse=True)
         if not np.array_equal(classes, self.classes_):
             raise ValueError("These are not the training data: the classes differ.")
         return target
@@ -813,6 +864,20 @@ def columns_per_node(max_features: Any, n_columns: int) -> int:
         share = check_number("max_features", max_features, above=0.0, high=1.0)
         return max(1, int(share * n_columns))
     return check_integer("max_features", max_features, low=1, high=n_columns)
+
+
+def relative_weights(
+    weight: Floats, *arrays: NDArray[Any]
+) -> tuple[NDArray[Any], ...]:
+    """Return weights of a size near 1, and the arrays, without the rows of weight 0.
+
+    A common factor changes nothing; it is taken out, so that weights that are all alike
+    become 1. Beside the largest a weight may vanish: it is below 1e-323 of it.
+    """
+    weight = weight / power_of_two(weight)
+    if (weight == weight[0]).all():
+        weight = np.ones(len(weight))
+    return positive_rows(weight, weight, *arrays)
 
 
 def spreads(X: Floats) -> Floats:

@@ -21,6 +21,7 @@ from mlbook.ensembles.random_forest import (
     out_of_bag_average,
     permutation_increases,
     shared_and_own_variance,
+    tree_predictions,
 )
 from mlbook.ensembles.splits import Columns
 
@@ -106,8 +107,9 @@ def test_counts_are_weights_as_in_scikit_learns_trees():
             member.predict(Z), theirs.predict_proba(Z), atol=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", ["classifier", "regressor"])
-def test_a_forest_of_all_features_is_the_mean_of_scikit_learns_trees(kind):
+def test_a_forest_of_all_features_is_the_mean_of_scikit_learns_trees(kind, weighted):
     """Given the draws; three levels and large leaves, where no gains tie."""
     growth = {"max_depth": 3, "min_samples_leaf": 8}
     if kind == "classifier":
@@ -117,8 +119,10 @@ def test_a_forest_of_all_features_is_the_mean_of_scikit_learns_trees(kind):
         (X, y), Z = numbers(), new_data()
         forest, lib = RandomForestRegressor, lib_tree.DecisionTreeRegressor
     method = "predict_proba" if kind == "classifier" else "predict"
+    # weights change how often a row is drawn, and nothing else
+    weight = np.random.default_rng(2).integers(2, 4, len(X)) if weighted else None
     ours = forest(25, max_features=None, oob_score=True, random_state=1, **growth)
-    ours.fit(X, y)
+    ours.fit(X, y, weight)
     counts = np.array([ours._counts(b) for b in range(25)])
     theirs = [lib(random_state=0, **growth).fit(X, y, sample_weight=row)
               for row in counts]
@@ -126,6 +130,7 @@ def test_a_forest_of_all_features_is_the_mean_of_scikit_learns_trees(kind):
     expected = np.mean([getattr(member, method)(Z) for member in theirs], axis=0)
     np.testing.assert_allclose(getattr(ours, method)(Z), expected, atol=1e-12 * size)
     said = np.array([getattr(member, method)(X) for member in theirs])
+    assert (counts == 0).any(axis=0).all()
     outside = [np.mean(said[counts[:, i] == 0, i], axis=0) for i in range(len(X))]
     found = (ours.oob_decision_function_ if kind == "classifier"
              else ours.oob_prediction_)
@@ -177,6 +182,9 @@ def test_the_forest_is_the_mean_of_its_trees(monkeypatch, places):
     expected = [np.mean([walk(member, z) for member in model.trees_], axis=0) for z in Z]
     np.testing.assert_allclose(model.predict_proba(Z), expected, atol=1e-12)
     np.testing.assert_array_equal(model.predict(Z), np.argmax(expected, axis=1))
+    names = np.array(["ash", "elm", "oak"])
+    named = RandomForestClassifier(9, random_state=0).fit(X, names[y])
+    np.testing.assert_array_equal(named.predict(Z), names[np.argmax(expected, axis=1)])
 
 
 def test_a_target_far_from_zero():
@@ -185,6 +193,30 @@ def test_a_target_far_from_zero():
                                        random_state=0).fit(X, y + shift)
                  for shift in (0.0, 1e8))
     np.testing.assert_allclose(far.predict(X) - 1e8, near.predict(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1e6, 1e16, 1e60])
+def test_one_huge_target_leaves_the_others_as_they_are(size):
+    """Step (E3) of the page: a full-grown tree repeats the targets it has seen."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    y = 2 * np.sin(2 * X[:, 0])
+    y[0] = size
+    model = RandomForestRegressor(1, bootstrap=False, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y, rtol=1e-12, atol=1e-12)
+    trees = grow_trees(Columns(X), y, np.ones((1, 500)), SquaredError())
+    np.testing.assert_allclose(trees[0].predict(X)[:, 0], y, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e16, 1e20, 1e60])
+def test_trees_that_did_not_draw_a_huge_target_do_not_feel_it(size):
+    X, y = numbers(n=80)
+    X = X[:, :1]  # nothing to draw but the rows
+    options = {"oob_score": True, "random_state": 4}
+    before = RandomForestRegressor(40, **options).fit(X, y)
+    y[17] = size
+    after = RandomForestRegressor(40, **options).fit(X, y)
+    assert after.oob_prediction_[17] == pytest.approx(before.oob_prediction_[17])
 
 
 # The bootstrap and who is out of bag
@@ -236,18 +268,21 @@ def test_four_rows_and_three_trees_by_hand():
     np.testing.assert_allclose(forest, [2 / 3, 4 / 3, 8 / 3, 10])
 
 
-def test_a_rows_own_target_has_no_say_in_its_out_of_bag_prediction():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_rows_own_target_has_no_say_in_its_out_of_bag_prediction(weighted):
     X, y = numbers(n=80)
     X = X[:, :1]  # nothing to draw but the rows
+    weight = np.random.default_rng(0).integers(1, 9, 80) if weighted else None
     options = {"oob_score": True, "random_state": 4}
-    before = RandomForestRegressor(40, **options).fit(X, y)
+    before = RandomForestRegressor(40, **options).fit(X, y, weight)
     for i in (0, 17, 79):
         other = y.copy()
         other[i] += 1000.0
-        after = RandomForestRegressor(40, **options).fit(X, other)
+        after = RandomForestRegressor(40, **options).fit(X, other, weight)
         assert after.oob_prediction_[i] == pytest.approx(
             before.oob_prediction_[i], abs=1e-9)
         assert after.predict(X[i:i + 1]) > before.predict(X[i:i + 1]) + 300
+        assert 0 < before.oob_count_[i] < 40
 
 
 def test_out_of_bag_predictions_are_those_of_the_trees_that_missed_the_row():
@@ -535,6 +570,20 @@ def test_every_tree_has_the_same_say_in_the_importances():
     np.testing.assert_allclose(model.feature_importances_, np.mean(shares, axis=0))
 
 
+def test_trees_without_a_split_have_no_say_in_the_importances():
+    """Of four rows, three of one class, a third of the samples are of that class alone;
+    scikit-learn leaves such trees out too."""
+    X, y = np.arange(8.0).reshape(4, 2), np.array([0, 0, 0, 1])
+    model = RandomForestClassifier(200, random_state=0).fit(X, y)
+    shares = impurity_shares(model.trees_, 2)
+    unsplit = [member.tree.is_leaf[member.root] for member in model.trees_]
+    np.testing.assert_array_equal(~shares.any(axis=1), unsplit)
+    assert 20 < np.sum(unsplit) < 120
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    split = shares[~np.array(unsplit)]
+    np.testing.assert_allclose(model.feature_importances_, split.mean(axis=0))
+
+
 def test_importances_without_a_split():
     model = RandomForestRegressor(3, random_state=0).fit([[1.0], [1.0]], [0.0, 1.0])
     np.testing.assert_array_equal(model.feature_importances_, [0.0])
@@ -797,6 +846,32 @@ def test_a_column_that_is_constant_but_for_rounding_joins_no_combination():
         assert len(np.unique(combination)) == 200
 
 
+@pytest.mark.parametrize(("noise", "joins"), [(1e-9, True), (1e-11, True),
+                                              (1e-14, False)])
+def test_a_column_that_varies_little_joins_the_combinations(noise, joins):
+    """Time stamps do: seconds beside 1.7e9. Rounding does not."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(200, 2)),
+                         1 + noise * rng.normal(size=200)])
+    model = RandomForestRegressor(2, n_projections=4, random_state=0).fit(X, X[:, 0])
+    assert ((model.projections_ != 0) == [True, True, joins]).all()
+
+
+@pytest.mark.parametrize("power", [-200, 200])
+def test_combinations_of_new_rows_that_overflow_are_refused(power):
+    X, y = numbers(n=60)
+    model = RandomForestRegressor(20, n_projections=4, random_state=0)
+    model.fit(X * 10.0 ** -200, y)
+    for method in (model.with_projections, model.predict):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            if power > 0:
+                with pytest.raises(ValueError, match="combination .* overflows"):
+                    method(X * 10.0 ** power)
+            else:
+                assert np.isfinite(method(X * 10.0 ** power)).all()
+
+
 @pytest.mark.parametrize("value", [0.1, 0.3, 1 / 3, 1e5 + 0.1, 7.7, -0.1, 3.0, 0.0])
 @pytest.mark.parametrize("n", [49, 60])
 def test_scores_of_a_constant_target(value, n):
@@ -838,6 +913,40 @@ def test_units_of_the_weights_do_not_matter(kind, bootstrap, factor):
         np.testing.assert_allclose(*(
             m.permutation_importance(X, y, w, random_state=0).importances
             for m, w in ((one, weight), (other, weight * factor))), atol=1e-8)
+
+
+@pytest.mark.parametrize(("at_fit", "later"), [(3.0, None), (None, 3.0), (0.1, 7.0)])
+def test_weights_that_are_all_alike_are_no_weights(at_fit, later):
+    X, y = numbers(n=60)
+    plain = RandomForestRegressor(20, random_state=0).fit(X, y)
+    at_fit, later = (w and np.full(60, w) for w in (at_fit, later))
+    model = RandomForestRegressor(20, random_state=0).fit(X, y, at_fit)
+    np.testing.assert_array_equal(
+        model.permutation_importance(X, y, later, random_state=0).importances,
+        plain.permutation_importance(X, y, random_state=0).importances)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+def test_weights_that_vanish_beside_the_largest_are_0(kind):
+    X, y = classes(n=60) if kind is RandomForestClassifier else numbers(n=60)
+    tiny = np.where(np.arange(60) < 40, 1e300, 5e-324)
+    tiny[0] *= 3
+    none = np.where(tiny > 1, tiny, 0.0)
+    one, other = (kind(60, oob_score=True, random_state=0).fit(X, y, w)
+                  for w in (tiny, none))
+    assert one.oob_score_ == other.oob_score_ and len(one.oob_count_) == 40
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    for weight in (tiny, none):
+        assert one.permutation_importance(X, y, weight).importances.shape == (6, 5)
+
+
+def test_permutation_importance_wants_labels_that_can_be_sorted():
+    X, y = classes(n=60)
+    model = RandomForestClassifier(20, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="requires the y of fit"):
+        model.permutation_importance(X, None)
+    with pytest.raises(TypeError, match="Labels must be sortable"):
+        model.permutation_importance(X, np.array(["a", 1] * 30, dtype=object))
 
 
 @pytest.mark.parametrize("power", [-200, 200])
@@ -898,6 +1007,34 @@ def test_single_trees_want_the_columns_that_they_grew_on():
         model.trees_[0].predict(wide)
 
 
+def test_trees_are_asked_about_their_rows():
+    X, y = numbers(n=60)
+    trees = RandomForestRegressor(3, random_state=0).fit(X, y).trees_
+    rows = [[5, 2], [], np.arange(60, dtype=np.uint8)]
+    for member, row, said in zip(trees, rows, tree_predictions(trees, X, rows)):
+        expected = [walk(member, X[i]) for i in row]
+        np.testing.assert_array_equal(said, np.reshape(expected, (len(row), 1)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([np.arange(60) < 9, [1]], "np.flatnonzero turns a mask"),
+        ([[1.0], [1]], "whole numbers .*, got float64"),
+        ([[[1]], [1]], r"whole numbers .*, got int.* of shape \(1, 1\)"),
+        ([[1], [60]], "row numbers must be in 0..59"),
+        ([[1], [-1]], "row numbers must be in 0..59"),
+        ([[1]], "There are 2 trees, but rows of 1"),
+        ([[1], [2], [3]], "There are 2 trees, but rows of 3"),
+    ],
+)
+def test_rows_that_trees_cannot_be_asked_about(rows, message):
+    X, y = numbers(n=60)
+    trees = RandomForestRegressor(2, random_state=0).fit(X, y).trees_
+    with pytest.raises(ValueError, match=message):
+        next(tree_predictions(trees, X, rows))
+
+
 @pytest.mark.parametrize(
     ("predictions", "rows", "message"),
     [
@@ -905,15 +1042,20 @@ def test_single_trees_want_the_columns_that_they_grew_on():
         ([[1.0, 2.0]], [[0, 1]], "must have the shape"),
         ([[[1.0]]], [[0, 1]], "must have the shape"),
         ([[[1.0], [2.0]]], [[0]], "must have the shape"),
-        ([[[1.0], [2.0]]], [[0, 0]], "must be different and in 0..2"),
-        ([[[1.0]]], [[3]], "must be different and in 0..2"),
-        ([[[1.0]]], [[-1]], "must be different and in 0..2"),
+        ([[[1.0], [2.0]]], [[0, 0]], "must be different"),
+        ([[[1.0]]], [[3]], "must be in 0..2"),
+        ([[[1.0]]], [[-1]], "must be in 0..2"),
         ([[[1.0, 2.0]], [[1.0]]], [[0], [1]], "equally many numbers"),
+        ([[[np.nan]]], [[0]], "predictions contains NaN"),
+        ([[[1j]]], [[0]], "Complex data not supported"),
+        ([[[1.0], [2.0]]], [[0.0, 1.0]], "np.flatnonzero turns a mask"),
+        ([[[1.0], [2.0], [3.0]]], [[True, False, True]], "np.flatnonzero turns a mask"),
+        ([[[1.0], [2.0]]], [[[0, 1]]], "must be a vector of whole numbers"),
     ],
 )
 def test_bad_out_of_bag_predictions(predictions, rows, message):
     with pytest.raises(ValueError, match=message):
-        out_of_bag_average(predictions, [np.array(row, int) for row in rows], 3)
+        out_of_bag_average(predictions, rows, 3)
 
 
 def test_trees_that_saw_every_row_have_no_say():
@@ -939,6 +1081,8 @@ def test_trees_that_saw_every_row_have_no_say():
         ([0.0, np.nan, 1.0], [[1, 1, 1]], None, "target contains NaN"),
         ([0.0, 1e99, 1.0], [[1, 1, 1]], None, r"largest \|target\| must be 0"),
         ([0, 1, 1], [[1e-99, 1e-99, 0]], 2, r"largest \|weights\| must be 0"),
+        ([0.0, 1.0, 1.0], [[1, 1, 1], [1e-99, 0, 0]], None, r"\|weights\| .* 1e-99"),
+        ([0.0, 1.0, 1.0], [[1, 1, 1], [1, 0, 1e99]], None, r"\|weights\| .* 1e\+99"),
     ],
 )
 def test_bad_arguments_of_grow_trees(target, weights, n_classes, message):
@@ -948,7 +1092,50 @@ def test_bad_arguments_of_grow_trees(target, weights, n_classes, message):
         grow_trees(columns, np.array(target), np.array(weights), criterion, n_classes)
 
 
-@pytest.mark.parametrize("order", [[0], [0, 0, 1], [0, 1, 2, 3], [-1, 0, 1]])
+@pytest.mark.parametrize(("criterion", "n_classes"),
+                         [(SquaredError(), 2), (SquaredError(), 3), (Gini(), None)])
+def test_a_criterion_for_the_other_kind_of_target_is_refused(criterion, n_classes):
+    columns = Columns(np.array([[1.0], [2.0], [3.0]]))
+    with pytest.raises(ValueError, match="SquaredError is for numbers"):
+        grow_trees(columns, np.array([0, 1, 1]), np.ones((1, 3)), criterion, n_classes)
+
+
+def test_columns_cannot_be_drawn_without_a_generator():
+    with pytest.raises(ValueError, match="rng must be a Generator"):
+        grow_trees(Columns(np.ones((3, 2))), np.arange(3.0), np.ones((1, 3)),
+                   SquaredError(), max_features=1)
+
+
+@pytest.mark.parametrize("n_columns", [1, 7])
+def test_shares_want_the_columns_that_the_trees_grew_on(n_columns):
+    X, y = numbers(n=30)
+    trees = RandomForestRegressor(2).fit(X, y).trees_
+    with pytest.raises(ValueError, match=f"grew on 6 columns, not {n_columns}"):
+        impurity_shares(trees, n_columns)
+
+
+def test_a_loss_may_write_into_what_it_is_given():
+    X = np.random.default_rng(0).normal(size=(5, 2))
+    kept, orders = X.copy(), [np.arange(5)[::-1]] * 3
+
+    def loss(Z):
+        value = Z[0] @ [1.0, 2.0]
+        Z[:] = 7.0
+        return value
+
+    found = permutation_increases(loss, X, orders)
+    np.testing.assert_array_equal(X, kept)
+    expected = (X[4] - X[0]) * [1.0, 2.0]
+    np.testing.assert_allclose(found, np.tile(expected[:, None], 3), atol=1e-12)
+
+
+def test_shuffling_wants_a_matrix():
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        permutation_increases(np.sum, np.ones(3), [np.arange(3)])
+
+
+@pytest.mark.parametrize("order", [[0], [0, 0, 1], [0, 1, 2, 3], [-1, 0, 1], 0,
+                                   [0.0, 1.0, 2.0], [[0, 1, 2]]])
 def test_orders_must_be_permutations(order):
     with pytest.raises(ValueError, match="must hold each of 0..2 once"):
         permutation_increases(lambda Z: Z.sum(), np.ones((3, 1)), [order])
