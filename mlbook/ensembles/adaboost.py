@@ -17,6 +17,7 @@ exponential loss; Zhu, Zou, Rosset and Hastie (2009) for K classes (SAMME).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -206,18 +207,21 @@ class DecisionStump(Classifier):
     criterion : "error" or "gini"
         "error" minimises the weight of the wrong rows, over all cuts of all features
         and all classes on both sides. "gini" minimises the weighted Gini impurity of
-        the two sides, as scikit-learn's trees do.
+        the two sides, as scikit-learn's trees do. Both do so up to 1e-12 of the weight.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-    tree_ : Tree of one node (no cut was possible or needed) or three
+    tree_ : Tree of three nodes, or of one for one class or if no cut is possible
         Its ``sums`` are class weights times the power of two that brings the largest
         weight of a row into [1, 2).
     stump_ : Stump
 
     Among equally good cuts the lowest feature wins, then the lowest threshold; among
-    equally heavy classes the first.
+    equally heavy classes the first. Cuts whose gains differ by less than 1e-12 of the
+    weight count as equally good, so that rows lighter than that may be ignored. A row's
+    weight below 1e-307 of the largest may be rounded, even to 0. The search keeps a few
+    tables of K x n numbers, which are large for thousands of classes.
     """
 
     def __init__(self, criterion: str = "error") -> None:
@@ -276,7 +280,8 @@ def vote_weight(error: float, n_classes: int = 2) -> float:
     error = check_number("error", error, low=0, high=1)
     n_classes = check_integer("n_classes", n_classes, low=1)
     error = min(max(error, LEAST_ERROR), 1 - LEAST_ERROR)
-    return float(0.5 * (np.log1p(-error) - np.log(error) + np.log(max(n_classes - 1, 1))))
+    odds = math.log(max(n_classes - 1, 1))  # of math: for whole numbers of any length
+    return float(0.5 * (np.log1p(-error) - np.log(error) + odds))
 
 
 def row_weights(sample_weight: ArrayLike | None, margin: ArrayLike) -> Floats:
@@ -290,9 +295,10 @@ def row_weights(sample_weight: ArrayLike | None, margin: ArrayLike) -> Floats:
     """
     margin = _vector("margin", margin)
     weight = check_sample_weight(sample_weight, len(margin))
-    with np.errstate(divide="ignore"):  # log(0) = -inf, whose exp is the weight 0
+    # log(0) = -inf and a difference that overflows to -inf both mean the weight 0
+    with np.errstate(divide="ignore", over="ignore"):
         exponent = np.log(weight) - margin
-    weight = np.exp(exponent - exponent.max())
+        weight = np.exp(exponent - exponent.max())
     return weight / weight.sum()
 
 
@@ -313,13 +319,16 @@ def exponential_loss(
 ) -> float:
     """Return the (weighted) mean of exp(-margin) over the rows; both of shape (n,).
 
-    It is infinity where it exceeds the largest float, for margins below about -709.
+    It is infinity only where it exceeds the largest float: the exponential of the
+    smallest margin is taken out of the mean.
     """
     margin = _vector("margin", margin)
     weight = _relative(sample_weight, len(margin))
     margin, weight = positive_rows(weight, margin, weight)
+    low = margin.min()
     with np.errstate(over="ignore"):
-        return float(np.average(np.exp(-margin), weights=weight))
+        mean = np.average(np.exp(low - margin), weights=weight)
+        return float(mean * np.exp(-low) if low > -700 else np.exp(np.log(mean) - low))
 
 
 def error_bound(errors: ArrayLike) -> Floats:
@@ -347,7 +356,8 @@ def _vector(name: str, values: ArrayLike) -> Floats:
 def _relative(sample_weight: ArrayLike | None, n: int) -> Floats:
     """Return n checked weights, the largest brought into [1, 2) by a power of two.
 
-    That rounds no normal number, and no sum or square of them overflows.
+    No sum or square of them overflows. A weight is rounded only where it ends below
+    2.3e-308, and below 5e-324 it becomes 0.
     """
     weight = check_sample_weight(sample_weight, n)
     return np.ldexp(weight, 1 - np.frexp(weight.max())[1])
@@ -361,13 +371,16 @@ class AdaBoostClassifier(Classifier):
     n_estimators : int >= 1
         Rounds at most.
     criterion : "gini" or "error"
-        How a stump picks its cut; see ``DecisionStump``. "gini" is what scikit-learn's
-        default stumps do; "error" is what the exponential loss asks for.
+        How a stump picks its cut; see ``DecisionStump``, whose default is "error".
+        "gini" is what scikit-learn's default stumps do; "error" is what the exponential
+        loss asks for. Gini's gain goes with the square of the edge over guessing, and
+        an edge below about 1e-6 is lost in the rounding of gains; "error" sees it.
     learning_rate : float from 1e-100 to 1e100
         Multiplies alpha; beyond these limits votes would overflow or vanish. At 1 a
         step goes to the minimum of the exponential loss along its stump; at 2, with two
         classes, it would go to the point of equal loss on the far side of that minimum,
-        and beyond 2 the loss grows.
+        and beyond 2 the loss grows. At a tiny rate, such as 1e-20, all probabilities
+        round to 1/K; ``predict`` still compares the votes.
     resample : bool
         False: stumps are fitted to weighted rows. True: to n rows drawn with
         replacement, with probabilities equal to the weights, for learners that know no
@@ -383,10 +396,10 @@ class AdaBoostClassifier(Classifier):
     estimator_errors_ : ndarray of shape (rounds,), weighted errors
 
     Training stops early after a stump without a mistake on any row (its alpha is
-    finite, see ``vote_weight``), and before one that does no better than guessing, error
-    >= 1 - 1/K. When that is the first one, there is nothing to vote and ``fit`` raises
-    ValueError. With ``resample`` a stump that fails because of an unlucky draw gets up
-    to ten draws.
+    finite, see ``vote_weight``: the committee may still err), and before a round whose
+    search finds none that does better than guessing, error < 1 - 1/K. When that is the
+    first round, there is nothing to vote and ``fit`` raises ValueError. With
+    ``resample`` a stump that fails because of an unlucky draw gets up to ten draws.
     """
 
     def __init__(
@@ -431,7 +444,8 @@ class AdaBoostClassifier(Classifier):
         if not stumps:
             raise ValueError(
                 "No stump does better than guessing a class: boosting cannot start. "
-                "Add features, or products of features, that say something on their own."
+                "Add features, or products of features, that say something on their "
+                "own. Edges below about 1e-6 are seen only with criterion='error'."
             )
         self.estimators_ = stumps
         self.estimator_weights_ = np.array(alphas)
@@ -474,12 +488,20 @@ class AdaBoostClassifier(Classifier):
         return votes
 
     def _staged_votes(self, X: Floats) -> Iterator[Floats]:
-        """Yield the votes for each class, (m, K): one array, which goes on growing."""
-        votes = np.zeros((len(X), len(self.classes_)))
-        rows = np.arange(len(X))
-        for stump, alpha in zip(self.estimators_, self.estimator_weights_, strict=True):
-            votes[rows, stump.predict(X)] += alpha
-            yield votes
+        """Return the votes of the stumps there are now, whatever is fitted later."""
+        return _running_votes(X, len(self.classes_), self.estimators_,
+                              self.estimator_weights_)
+
+
+def _running_votes(
+    X: Floats, n_classes: int, stumps: list[Stump], alphas: Floats
+) -> Iterator[Floats]:
+    """Yield the votes for each class, (m, K): one array, which goes on growing."""
+    votes = np.zeros((len(X), n_classes))
+    rows = np.arange(len(X))
+    for stump, alpha in zip(stumps, alphas, strict=True):
+        votes[rows, stump.predict(X)] += alpha
+        yield votes
 
 
 def _round(

@@ -205,12 +205,13 @@ def test_gini_stump_is_the_best_of_all(n_classes, seed):
 
 
 @pytest.mark.parametrize("criterion", [Gini(), TwoClassGini(), Misclassification()])
-@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("ties", ["none", "all columns", "some columns"])
 def test_the_finder_is_the_shared_one(criterion, ties):
     for seed in range(10):
         X, y, weight = tied(60, 4, seed=seed)
-        if not ties:
-            X = np.random.default_rng(seed).normal(size=X.shape)
+        if ties != "all columns":
+            untied = [0, 1, 2, 3] if ties == "none" else [1, 3]
+            X[:, untied] = np.random.default_rng(seed).normal(size=(60, len(untied)))
         stats = np.eye(2)[:, y] * weight
         shared, leaf = grow(ExactSplits(Columns(X), stats, criterion), max_depth=1)
         tree, own_leaf = fit_stump(
@@ -295,6 +296,26 @@ def test_gains_that_differ_by_rounding_are_equal():
         weight = np.random.default_rng(seed).uniform(size=80)
         for criterion in CRITERIA:
             assert DecisionStump(criterion).fit(X, y, weight).stump_.feature == 0
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_gains_that_differ_by_less_than_the_rounding_are_equal(criterion):
+    """The second feature makes no mistake, the first a mistake of weight 1e-13."""
+    X, y = [[0, 0], [0, 1], [1, 0]], [0, 1, 0]
+    light = DecisionStump(criterion).fit(X, y, [1, 1e-13, 1])
+    assert light.predict(X).tolist() == [0, 0, 0]
+    heavy = DecisionStump(criterion).fit(X, y, [1, 1e-11, 1])
+    assert heavy.predict(X).tolist() == y
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_of_equally_heavy_classes_the_first_speaks(criterion):
+    stump = DecisionStump(criterion).fit([[0], [0], [1]], [0, 1, 1]).stump_
+    assert stump == Stump(0, 0.5, 0, 1)
+    # the weights are those of that stump: the second row, its mistake, weighs 1/2
+    model = AdaBoostClassifier(2, criterion).fit([[0], [0], [1]], [0, 1, 1])
+    assert model.estimators_ == [stump, Stump(0, 0.5, 1, 1)]
+    np.testing.assert_allclose(model.estimator_errors_, [1 / 3, 1 / 4])
 
 
 # The weights
@@ -395,6 +416,10 @@ def test_helpers_at_the_ends():
     assert exponential_loss([-800.0]) == np.inf
     assert exponential_loss([-800.0, 0.0], [0, 2]) == 1
     assert exponential_loss([0.0, 0.0], [1.7e308, 1.7e308]) == 1
+    with np.errstate(all="raise", under="ignore"):
+        row = row_weights(None, [1.7e308, -1.7e308])  # their difference overflows
+    assert row.tolist() == [0, 1]
+    assert vote_weight(0.5, 10**400 + 1) == pytest.approx(200 * np.log(10))
     assert error_bound([0.0, 0.3]).tolist() == [0.0, 0.0]
     np.testing.assert_allclose(row_weights([0.0, 1.0, 3.0], [-9.0, 1.0, 1.0]),
                                [0, 1 / 4, 3 / 4])
@@ -408,6 +433,26 @@ def test_helpers_at_the_ends():
 
 
 # The exponential loss
+
+
+@pytest.mark.parametrize(
+    ("margin", "weight", "expected"),
+    [
+        (np.full(10, -709.0), None, np.exp(709.0)),  # their sum is no float
+        ([-709.7, 709.0], [1, 3], np.exp(709.7 - np.log(4))),
+        ([-800.0, 0.0], [1e-320, 1], np.exp(800 + np.log(1e-320))),
+        ([-1000.0, 5.0], [1e-300, 1], np.exp(1000 + np.log(1e-300))),
+        ([-720.0, 5.0], [1e-20, 1], np.exp(720 + np.log(1e-20))),
+        ([-710.0], None, np.inf),
+        ([1000.0, 2.0], None, np.exp(-2.0) / 2),
+        ([1.7e308, -1.7e308], [1, 0], 0.0),
+        ([1.7e308, -1.7e308], None, np.inf),
+    ],
+)
+def test_the_loss_is_finite_where_its_mean_is(margin, weight, expected):
+    with np.errstate(all="raise", under="ignore"):
+        loss = exponential_loss(margin, weight)
+    assert loss == pytest.approx(expected, rel=1e-11)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -518,6 +563,28 @@ def test_no_better_than_guessing_is_refused(criterion, resample):
                                    random_state=0)
         with pytest.raises(ValueError, match="does better than guessing a class"):
             model.fit(X, [0, 1, 1, 0])
+
+
+@pytest.mark.parametrize("edge", [1e-7, 1e-8])
+def test_a_small_edge_is_seen_by_error_and_not_by_gini(edge):
+    """Gini's gain of the second feature is 2 edge^2: less than gains are rounded by."""
+    X, y = [[0, 0], [1, 0], [0, 1], [1, 1]], [0, 1, 1, 0]
+    weight = [1 + 4 * edge, 1, 1 + 4 * edge, 1]
+    model = AdaBoostClassifier(5, "error").fit(X, y, weight)
+    assert model.estimators_ == [Stump(1, 0.5, 0, 1)]
+    assert 0.5 - model.estimator_errors_[0] == pytest.approx(edge, rel=1e-5)
+    with pytest.raises(ValueError, match="only with criterion='error'"):
+        AdaBoostClassifier(5).fit(X, y, weight)
+    seen = AdaBoostClassifier(5).fit(X, y, [1 + 8e-6, 1, 1 + 8e-6, 1])
+    assert seen.estimators_[0] == Stump(1, 0.5, 0, 1)
+
+
+def test_any_edge_above_the_rounding_of_sums_is_an_edge():
+    X, y, more = [[0.0], [0], [1], [1]], [0, 1, 0, 1], 1 + 4e-8
+    model = AdaBoostClassifier(5, "error").fit(X, y, [more, 1, 1, more])
+    assert 0.5 - model.estimator_errors_[0] == pytest.approx(1e-8, rel=1e-5)
+    with pytest.raises(ValueError, match="guessing a class"):
+        AdaBoostClassifier(5, "error").fit(X, y, [1 + 1e-14, 1, 1, 1 + 1e-14])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -652,6 +719,22 @@ def test_votes_of_any_size_give_probabilities(rate):
         np.testing.assert_allclose(p.sum(axis=1), 1)
 
 
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_weights_too_light_for_a_float_vanish(criterion):
+    """The largest becomes 1.11; the other is still a float at 1e-322, not at 1e-328."""
+    assert adaboost._relative([1e308, 1e-14], 2)[1] == pytest.approx(1.1e-322, rel=0.1)
+    assert adaboost._relative([1e308, 1e-20], 2)[1] == 0
+    stump = DecisionStump(criterion).fit([[0], [1]], [0, 1], [1e308, 1e-20])
+    np.testing.assert_array_equal(stump.predict_proba([[0], [1]]), [[1, 0], [1, 0]])
+
+
+def test_equal_votes_go_to_the_first_class():
+    model = AdaBoostClassifier().fit([[0], [1], [2]], ["a", "b", "c"])
+    model.estimators_ = [Stump(0, np.inf, 2, 2), Stump(0, np.inf, 1, 1)]
+    model.estimator_weights_ = np.ones(2)
+    assert model.predict([[0.0]]) == ["b"]
+
+
 # Stages, samples and parameters
 
 
@@ -672,6 +755,18 @@ def test_stages_refuse_at_once_what_fit_did_not_see():
     model = AdaBoostClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="X has 2 features"):
         model.staged_decision_function([[0.0, 1.0]])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_stages_are_those_of_the_fit_at_the_call(n_classes):
+    X, y = noisy(100, 6, n_classes)
+    model = AdaBoostClassifier(12).fit(X, y)
+    expected = list(model.staged_decision_function(X))
+    before, halfway = (model.staged_decision_function(X) for _ in range(2))
+    first = [next(halfway)]
+    model.fit(np.tile(X, 3), np.char.add("other ", y[::-1].astype(str)))
+    np.testing.assert_array_equal(list(before), expected)
+    np.testing.assert_array_equal(first + list(halfway), expected)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -696,6 +791,27 @@ def test_a_round_draws_again_until_there_is_an_edge():
     for seed in range(200):
         model = AdaBoostClassifier(1, "error", resample=True, random_state=seed)
         assert model.fit(X, [0, 1, 1, 0]).estimator_errors_[0] < 0.5
+
+
+def test_training_ends_only_after_ten_draws_without_an_edge(monkeypatch):
+    """An error that rounding puts below 1/2 is no edge: the round must draw again."""
+    draw, draws = adaboost._draw, []
+    monkeypatch.setattr(adaboost, "_draw",
+                        lambda *arguments: draws.append(1) or draw(*arguments))
+    ended = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(0, 3, (12, 1)).astype(float), rng.integers(0, 2, 12)
+        model = AdaBoostClassifier(60, "error", resample=True, random_state=seed)
+        draws.clear()
+        try:
+            rounds = len(model.fit(X, y).estimators_)
+        except ValueError:
+            continue
+        if rounds < 60 and (model.estimators_[-1].predict(X) != y).any():
+            ended += 1
+            assert len(draws) >= rounds + 10
+    assert ended >= 3
 
 
 def test_the_first_draw_is_kept_when_it_beats_a_guess_among_three():
