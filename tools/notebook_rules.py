@@ -92,14 +92,22 @@ def _source(source: str) -> list[str]:
     if mark := _NBVAL_MARK.search(source):
         found.append(f"{mark.group()} would switch the comparison off")
     try:
-        ast.parse(source)
+        statements = ast.parse(source).body
     except SyntaxError as error:
         return found + [f"not plain Python (a magic or shell line?): {error}"]
+    if any(map(_is_show, statements[:-1])):
+        found.append("show(...) shows nothing: make it the last statement of its cell")
     if "get_ipython" in source:
         found.append("get_ipython is a magic in disguise")
     if _ends_in_semicolon(source):
         found.append("a line ends in a semicolon: end with plt.show() instead")
     return found
+
+
+def _is_show(statement: ast.stmt) -> bool:
+    """Return whether it is ``show(...)``, which a notebook displays in last place only."""
+    call = getattr(statement, "value", None) if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and getattr(call.func, "id", "") == "show"
 
 
 def _ends_in_semicolon(source: str) -> bool:

@@ -98,6 +98,25 @@ def test_squared_error_is_the_librarys(given, weighted):
     np.testing.assert_allclose(2 * ours.train_score_, theirs.train_score_, rtol=1e-9)
 
 
+# The chapter's days. Some new temperatures lie in the middle of two on record, where
+# the trees cut: the library, which rounds features to float32, agrees at all of them
+# only if the program is given rounded features.
+@pytest.mark.parametrize("rate", [1.0, 0.1, 0.02])
+def test_new_rows_are_the_librarys_if_features_are_rounded(rate):
+    def days(n, seed):
+        rng = np.random.default_rng(seed)
+        warmth = np.round(rng.uniform(-8, 34, n), 1)
+        power = (30 + 1.1 * np.maximum(15 - warmth, 0)
+                 + 1.6 * np.maximum(warmth - 24, 0) + rng.normal(0, 2, n))
+        return warmth[:, np.newaxis].astype(np.float32), np.round(power, 1)
+
+    (X, y), (new, _) = days(90, 1), days(1000, 2)
+    given = {"n_estimators": 600, "max_depth": 2, "learning_rate": rate}
+    ours = GradientBoostingRegressor(**given).fit(X, y)
+    theirs = library.GradientBoostingRegressor(random_state=0, **given).fit(X, y)
+    assert_same_rounds(ours.staged_predict(new), theirs.staged_predict(new), 600)
+
+
 # Targets of the absolute loss are +-1. With equal weights many gains are equal. With
 # unequal ones the library splits pure nodes, whose impurity it finds to be a rounding
 # error above 0. And a row that is met exactly has the sign of a rounding error: at a

@@ -42,6 +42,7 @@ SOURCES = {
     "x?": "not plain Python",
     "get_ipython().system('ls')": "a magic in disguise",
     "x = 1;": "ends in a semicolon",
+    "show(step)\nx = 1": "show(...) shows nothing",
     "x = 1;  # quiet\ny = 2": "ends in a semicolon",
     "# NBVAL_IGNORE_OUTPUT\nx = 1": "NBVAL_IGNORE_OUTPUT would switch",
     "\n".join(["x = 1"] * 26): "26 lines, at most 25",
