@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mlbook.base import Regressor, Transformer
-from mlbook.exceptions import warn_not_converged
+from mlbook.exceptions import warn, warn_not_converged
 from mlbook.kernels.kernel_functions import (
     Gaussian,
     Kernel,
@@ -33,11 +33,18 @@ from mlbook.kernels.soft_margin_svm import default_kernel, expansion
 from mlbook.linear.ridge import Ridge, refuse_overflow
 from mlbook.validation import (
     Floats,
+    as_float,
     as_matrix,
     check_integer,
     check_number,
+    check_sample_weight,
     random_generator,
 )
+
+SMALLEST = 1e-292  # smaller squared distances lose digits to the end of float64's range
+UNDERFLOW = "squared distances underflow on these points: scale the features."
+FAR = 1000.0  # squared distances this many times the median are those of far rows
+MISSED = 1e-6  # share of the largest target by which a target may be missed
 
 
 class InverseMultiquadric(Kernel):
@@ -65,11 +72,16 @@ class InverseMultiquadric(Kernel):
 class RBFInterpolator(Regressor):
     """A sum of bumps, one on every training row, that meets every target.
 
+    Wide bumps have large weights that cancel, and rounding then misses the targets, by
+    about 2.2e-16 times the sum of all |beta|. A fit that misses one by more than 1e-6
+    of the largest |y| is refused.
+
     Parameters
     ----------
     kernel : Kernel, optional
         A positive definite kernel. By default the Gaussian whose gamma is 1 over the
-        mean squared distance of a row from its nearest neighbour.
+        mean squared distance of a row from its nearest neighbour. One far row can make
+        this mean, and the bumps, too wide for all the others: then ``fit`` warns.
     degree : -1, 0 or 1
         A polynomial that is added to the bumps: none, a constant, a plane. The weights
         of the bumps are then orthogonal to it, so that a polynomial of this degree is
@@ -100,8 +112,9 @@ class RBFInterpolator(Regressor):
         kernel = (nearest_neighbour_kernel(X) if self.kernel is None
                   else check_kernel(self.kernel))
         centre = X.mean(axis=0)
-        P = polynomial_terms(X - centre, degree)
-        beta, polynomial = solve_interpolation(gram(kernel, X), P, y)
+        K, P = gram(kernel, X), polynomial_terms(X - centre, degree)
+        beta, polynomial = solve_interpolation(K, P, y)
+        refuse_missed_targets(K, P, y, beta, polynomial)
         self.dual_coef_, self.polynomial_coef_ = beta, polynomial
         self.centre_, self.kernel_, self.X_fit_ = centre, kernel, X.copy()
         return self
@@ -118,7 +131,11 @@ class RBFInterpolator(Regressor):
 
 
 def polynomial_terms(X: Floats, degree: int) -> Floats:
-    """Columns none, 1, or 1 and the features, for degree -1, 0 and 1; X is (n, d)."""
+    """Columns none, 1, or 1 and the features, for degree -1, 0 and 1; X is (n, d).
+
+    Raises ValueError or TypeError for another degree.
+    """
+    degree = check_integer("degree", degree, low=-1, high=1)
     return np.column_stack([np.ones(len(X)), X])[:, : (0, 1, None)[degree + 1]]
 
 
@@ -126,9 +143,16 @@ def solve_interpolation(K: Floats, P: Floats, y: Floats) -> tuple[Floats, Floats
     """Return beta (n,) and c (q,) with K beta + P c = y and P'beta = 0.
 
     K is a positive definite Gram matrix (n, n), P holds q polynomial terms (n, q), and
-    q may be 0. Raises ValueError where K is not positive definite to working precision,
-    where the terms are dependent on these rows, or where a result overflows.
+    q may be 0. Raises ValueError for other shapes, NaN or infinity, where K is not
+    positive definite to working precision, where the terms are dependent on these rows,
+    or where a result overflows.
     """
+    K, P, y = as_float(K, "K"), as_float(P, "P"), as_float(y, "y")
+    if y.ndim != 1 or P.ndim != 2 or K.shape != 2 * y.shape or len(P) != len(y):
+        raise ValueError(
+            "K must have the shape (n, n), P (n, q) and y (n,), got "
+            f"{K.shape}, {P.shape} and {y.shape}."
+        )
     # a term in small units is not a dependent one: bring all to the same size
     size = np.abs(P).max(axis=0)
     size[size == 0] = 1.0
@@ -148,12 +172,31 @@ def solve_interpolation(K: Floats, P: Floats, y: Floats) -> tuple[Floats, Floats
                 refuse_overflow(c / size, "a coefficient of the polynomial"))
 
 
+def refuse_missed_targets(K: Floats, P: Floats, y: Floats, beta: Floats,
+                          c: Floats) -> None:
+    """Raise ValueError where K beta + P c misses one of y by 1e-6 of the largest.
+
+    Shapes as in ``solve_interpolation``.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        missed, largest = np.abs(K @ beta + P @ c - y).max(), np.abs(y).max()
+    if not missed <= MISSED * largest:
+        raise ValueError(
+            f"rounding makes the sum of bumps miss a target by {missed:.1g}, where the "
+            f"largest |y| is {largest:.3g}: the bumps are too wide for the distances "
+            "of the rows, raise gamma."
+        )
+
+
 def cholesky_or_refuse(K: Floats) -> Floats:
     """Factor K (n, n) as LL', or raise where rounding makes the factor meaningless.
 
-    Raises ValueError unless every squared pivot exceeds n eps times the largest entry
-    of the diagonal, eps = 2.2e-16.
+    Raises ValueError unless K is square and symmetric and every squared pivot exceeds
+    n eps times the largest entry of the diagonal, eps = 2.2e-16.
     """
+    if (K.ndim != 2 or K.shape != K.shape[::-1]
+            or np.abs(K - K.T).max() > 1e-8 * np.abs(K).max()):
+        raise ValueError("K must be square and symmetric, such as gram(kernel, X).")
     try:
         L = np.linalg.cholesky(K)
         # a pivot of this size is what rounding left of one that may have been 0
@@ -172,20 +215,33 @@ def nearest_neighbour_kernel(X: Floats) -> Gaussian:
     """The Gaussian with gamma = 1 / (mean squared distance to the nearest other row).
 
     For rows X of shape (n, d). A single row, or rows that all occur twice, have no such
-    distance: then gamma is 1. Raises ValueError where gamma leaves the range of
-    float64.
+    distance: then gamma is 1. Warns where rows far from all others make the mean 1000
+    times the median or more. Raises ValueError where the squares underflow or gamma
+    leaves the range of float64.
     """
     if len(X) == 1:
         return Gaussian(1.0)
     squares = squared_distances(X, X)
     np.fill_diagonal(squares, np.inf)
+    nearest = squares.min(axis=1)
+    if not nearest.any():
+        # + 0.0 makes -0.0 the same as 0.0
+        if (np.unique(X + 0.0, axis=0, return_counts=True)[1] == 1).any():
+            raise ValueError(UNDERFLOW)
+        return Gaussian(1.0)
     with np.errstate(over="ignore", divide="ignore"):
-        mean = squares.min(axis=1).mean()
-        gamma = 1 / mean if mean > 0 else 1.0
+        mean = nearest.mean()
+        gamma = 1 / mean
     if not (np.isfinite(gamma) and gamma > 0):
         raise ValueError(
             f"The mean squared distance of nearest rows is {mean:g}, which leaves no "
             "gamma: scale the features."
+        )
+    if mean / FAR >= np.median(nearest[nearest > 0]):
+        warn(
+            f"The default gamma={gamma:.3g} is that of the rows farthest from all "
+            "others: the mean squared distance of nearest rows is 1000 times the "
+            "median or more. Remove these rows or choose a kernel."
         )
     return Gaussian(float(gamma))
 
@@ -224,7 +280,7 @@ class KMeans(Transformer):
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (k, d), k = n_clusters, or the number of
-        distinct rows where that is less
+        distinct rows where that is less (of those that float64 tells apart)
     labels_ : ndarray of shape (n,), position of each row's centre; rows of weight 0
         included
     inertia_ : float, in squared units of X
@@ -245,24 +301,24 @@ class KMeans(Transformer):
             sample_weight: ArrayLike | None = None) -> KMeans:
         """Fit to X of shape (n, d); y is ignored.
 
-        Raises ValueError or TypeError for bad parameters and bad data; warns when the
-        iterations end before they converge.
+        Raises ValueError or TypeError for bad parameters and bad data, and ValueError
+        where squared distances leave the range of float64; warns when the iterations
+        end before they converge, and when there are fewer centres than ``n_clusters``.
         """
         for name in ("n_clusters", "n_init", "max_iter"):
             check_integer(name, getattr(self, name), low=1)
         check_number("tol", self.tol, low=0)
         rng = random_generator(self.random_state)
         given, (X, weight) = X, self._check_fit_data(X, sample_weight)
-        if len(X) < self.n_clusters:
-            raise ValueError(
-                f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}."
-            )
+        check_enough_rows(len(X), given, "n_clusters", self.n_clusters)
         # weights of about 1 neither overflow in a sum nor vanish by a small distance
         unit = 2.0 ** np.floor(np.log2(weight.max()))
         with np.errstate(over="ignore"):
-            best = self._best_start(X, weight / unit, rng)
+            share = weight / unit
+            # a cluster of rows whose share underflows to 0 would have no mean
+            best = self._best_start(X[share > 0], share[share > 0], rng)
             inertia = refuse_overflow(best.inertia[-1] * unit, "the inertia")
-        self._warn(best)
+        self._warn(best, X)
         self.cluster_centers_ = best.centers
         self.inertia_, self.n_iter_ = float(inertia), len(best.inertia) - 1
         self.labels_ = self._nearest(given)
@@ -270,8 +326,10 @@ class KMeans(Transformer):
 
     def _best_start(self, X: Floats, weight: Floats,
                     rng: np.random.Generator) -> Clustering:
-        mean = np.average(X, axis=0, weights=weight)
+        mean = refuse_overflow(np.average(X, axis=0, weights=weight), "a mean of rows")
         squares = squared_distances(X, mean[np.newaxis])[:, 0]
+        if squares.max() < SMALLEST and (X != X[0]).any():
+            raise ValueError(UNDERFLOW)
         tol = self.tol * np.average(squares, weights=weight) / X.shape[1]
         best = None
         for _ in range(self.n_init):
@@ -282,11 +340,18 @@ class KMeans(Transformer):
                 best = run
         return best
 
-    def _warn(self, best: Clustering) -> None:
-        if len(best.centers) < self.n_clusters:
+    def _warn(self, best: Clustering, X: Floats) -> None:
+        found, distinct = len(best.centers), len(np.unique(X + 0.0, axis=0))
+        if found < min(distinct, self.n_clusters):
             warn_not_converged(
-                f"{len(best.centers)} distinct rows cannot have n_clusters="
-                f"{self.n_clusters} clusters: each got its own."
+                f"k-means tells only {found} of {distinct} distinct rows apart and "
+                f"found {found} clusters, not {self.n_clusters}: weights or squared "
+                "distances of the others vanish in float64. Scale them."
+            )
+        elif found < self.n_clusters:
+            warn_not_converged(
+                f"{found} distinct rows cannot have {self.n_clusters} clusters: each "
+                "got its own."
             )
         if not best.converged:
             warn_not_converged(
@@ -312,16 +377,29 @@ class KMeans(Transformer):
                                          self.cluster_centers_))
 
 
+def check_enough_rows(n: int, given: ArrayLike, name: str, value: int) -> None:
+    """Raise ValueError if the n rows of ``given`` with positive weight are too few."""
+    if n < value:
+        positive = " of positive weight" if n < len(np.asarray(given)) else ""
+        raise ValueError(f"n_samples={n}{positive} should be >= {name}={value}.")
+
+
 def lloyd(X: Floats, centers: Floats, weight: Floats | None = None,
           max_iter: int = 300, tol: float = 0.0) -> Clustering:
     """Move centres (k, d) to the means of the rows nearest to them, until they stay.
 
     Neither half of an iteration can raise the inertia. ``tol`` is in squared units of
     X: iterations end when no row changes its centre, or when the squared moves of all
-    centres sum to at most ``tol``. Raises ValueError for more centres than rows.
+    centres sum to at most ``tol``. Raises ValueError for more centres than rows, for
+    weights of another shape than (n,), below 0 or of sum 0 in a cluster, and for a bad
+    ``max_iter`` or ``tol``.
     """
     if len(centers) > len(X):
         raise ValueError(f"{len(centers)} centres need as many rows, got {len(X)}.")
+    check_integer("max_iter", max_iter, low=0)
+    check_number("tol", tol, low=0)
+    if weight is not None:
+        check_sample_weight(weight, len(X))
     weight = np.ones(len(X)) if weight is None else weight
     labels, squares = assign(X, centers)
     inertia = [float(weight @ squares)]
@@ -351,8 +429,12 @@ def cluster_means(X: Floats, labels: NDArray[np.intp], squares: Floats,
     """Return the (weighted) mean of the rows of each cluster, shape (k, d).
 
     An empty cluster takes the row that costs most from a cluster that has others: a
-    mean of no rows does not exist, and a centre far from all rows is wasted.
+    mean of no rows does not exist, and a centre far from all rows is wasted. ``labels``
+    are 0, 1, ..., k - 1. Raises ValueError for other labels, for k above n, and where
+    all weights of a cluster are 0.
     """
+    if k > len(labels) or not ((labels >= 0) & (labels < k)).all():
+        raise ValueError(f"labels must be 0, ..., k - 1 with k <= n, got k={k}.")
     labels, cost = labels.copy(), weight * squares
     counts = np.bincount(labels, minlength=k)
     for empty in np.flatnonzero(counts == 0):
@@ -360,6 +442,10 @@ def cluster_means(X: Floats, labels: NDArray[np.intp], squares: Floats,
         counts[labels[i]] -= 1
         labels[i], cost[i], counts[empty] = empty, 0.0, 1
     member = weight * (labels == np.arange(k)[:, np.newaxis])
+    largest = member.max(axis=1, keepdims=True)
+    if not largest.all():
+        raise ValueError("all weights of a cluster are 0: leave out rows of weight 0.")
+    member /= largest  # tiny weights keep their digits
     return member @ X / member.sum(axis=1, keepdims=True)
 
 
@@ -369,8 +455,11 @@ def starting_centers(X: Floats, k: int, weight: Floats,
 
     The first is drawn by weight, each further one by weight times the squared distance
     from the nearest that was drawn before. Fewer are returned when all rows are taken.
-    Raises ValueError where the sum of these overflows.
+    Raises ValueError where the sum of these overflows, and for weights that are not of
+    shape (n,), are below 0, or are all 0.
     """
+    check_integer("k", k, low=1)
+    check_sample_weight(weight, len(X))
     chosen, squares = [], np.ones(len(X))
     while len(chosen) < k and (weight * squares).any():
         cumulative = np.cumsum(weight * squares)
@@ -398,14 +487,16 @@ class RBFNetwork(Regressor):
     n_centers : int >= 1, M, at most the number of rows
     kernel : Kernel, optional
         By default the Gaussian whose gamma is 1 over the mean squared distance of a
-        centre from its nearest neighbour; with one centre, 1 / (d Var X).
+        centre from its nearest neighbour; with one centre, 1 / (d Var X). One far row
+        takes a centre and can make this mean too large for all others: ``fit`` warns.
     alpha : float >= 0, in squared units of the kernel
     random_state : None, int or numpy.random.Generator, for k-means
 
     Attributes
     ----------
-    centers_ : ndarray of shape (M, d)
-    coef_ : ndarray of shape (M,), w, in units of y per unit of the kernel
+    centers_ : ndarray of shape (M, d); fewer rows where ``KMeans`` finds fewer
+    coef_ : ndarray of shape (M,), w, one for each centre, in units of y per unit of
+        the kernel
     intercept_ : float, b, in units of y
     kernel_ : Kernel
     """
@@ -421,15 +512,14 @@ class RBFNetwork(Regressor):
             sample_weight: ArrayLike | None = None) -> RBFNetwork:
         """Fit to X of shape (n, d) and y of shape (n,).
 
-        Raises ValueError or TypeError for bad parameters and bad data.
+        Raises ValueError or TypeError for bad parameters and bad data; warns as
+        ``KMeans(n_centers, random_state=random_state)`` does.
         """
+        given = X
         check_integer("n_centers", self.n_centers, low=1)
         alpha = check_number("alpha", self.alpha, low=0)
         X, y, weight = self._check_fit_data_and_target(X, y, sample_weight)
-        if len(X) < self.n_centers:
-            raise ValueError(
-                f"n_samples={len(X)} should be >= n_centers={self.n_centers}."
-            )
+        check_enough_rows(len(X), given, "n_centers", self.n_centers)
         clusters = KMeans(self.n_centers, random_state=self.random_state)
         centers = clusters.fit(X, sample_weight=weight).cluster_centers_
         if self.kernel is not None:

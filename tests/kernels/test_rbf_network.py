@@ -23,6 +23,8 @@ from mlbook.kernels.rbf_network import (
     cluster_means,
     lloyd,
     nearest_neighbour_kernel,
+    polynomial_terms,
+    refuse_missed_targets,
     solve_interpolation,
     starting_centers,
 )
@@ -303,7 +305,7 @@ def test_a_start_is_the_same_for_weights_and_repeated_rows():
 
 
 def test_fewer_distinct_rows_than_clusters():
-    with pytest.warns(ConvergenceWarning, match="2 distinct rows cannot have n_clust"):
+    with pytest.warns(ConvergenceWarning, match="^2 distinct rows cannot have 3 clust"):
         model = KMeans(3).fit([[1.0], [1.0], [2.0], [2.0]])
     assert sorted(model.cluster_centers_.ravel()) == [1, 2]
     assert model.inertia_ == 0
@@ -383,7 +385,7 @@ def test_rows_of_weight_0_have_labels_and_no_influence():
 def test_weights_beside_which_others_vanish():
     """Rows whose share is 0 in float64 are never drawn: fewer centres, no crash."""
     weight = np.where(np.arange(120) < 3, 1e300, 1e-320)
-    with pytest.warns(ConvergenceWarning, match="3 distinct rows"):
+    with pytest.warns(ConvergenceWarning, match="only 3 of 120 distinct rows apart"):
         model = KMeans(6).fit(BLOBS, sample_weight=weight)
     assert len(model.cluster_centers_) == 3
 
@@ -504,7 +506,180 @@ def test_bad_parameters_of_the_network(parameters, error, message):
 
 
 def test_a_draw_from_subnormal_weights_stays_among_the_rows():
+    close = np.array([[0.0], [3e-162]])
     for seed in range(20):
-        for X, weight in (([[0.0], [3e-162]], None), ([[0.0], [1.4]], [1, 5e-324])):
-            model = KMeans(2, random_state=seed)
-            assert len(model.fit(X, sample_weight=weight).cluster_centers_) == 2
+        generator = np.random.default_rng(seed)
+        assert len(starting_centers(close, 2, np.ones(2), generator)) == 2
+        model = KMeans(2, random_state=seed)
+        model.fit([[0.0], [1.4]], sample_weight=[1, 5e-324])
+        assert len(model.cluster_centers_) == 2
+
+
+def test_a_draw_of_0_takes_a_row_with_positive_weight():
+    class Zero:
+        def random(self):
+            return 0.0
+
+    line = np.array([[0.0], [1.0], [3.0]])
+    drawn = starting_centers(line, 2, np.ones(3), Zero())
+    np.testing.assert_array_equal(drawn.ravel(), [0, 1])
+
+
+def test_a_coordinate_without_spread_is_a_dependent_term():
+    level = [[0.0, 1.0], [1.0, 1.0], [3.0, 1.0], [4.0, 1.0]]
+    with pytest.raises(ValueError, match="3 polynomial terms are linearly dependent"):
+        RBFInterpolator(degree=1).fit(level, range(4))
+
+
+def test_a_row_that_was_taken_counts_no_more():
+    """The first empty cluster leaves one row behind, so the second looks elsewhere."""
+    line = np.array([[0.0], [1.0], [5.0], [6.0]])
+    squares = np.array([4.0, 3.0, 1.0, 0.5])
+    means = cluster_means(line, np.array([0, 0, 1, 1]), squares, np.ones(4), 4)
+    np.testing.assert_array_equal(means.ravel(), [1, 6, 0, 5])
+
+
+def test_polynomial_is_centred_on_the_rows():
+    points = np.round(X * 64) / 64  # exact after the shift too
+    near = RBFInterpolator(Gaussian(6), degree=1).fit(points, y)
+    np.testing.assert_allclose(near.centre_, points.mean(axis=0), rtol=1e-13)
+    far = RBFInterpolator(Gaussian(6), degree=1).fit(points + 2.0**46, y)
+    shifted = np.round(NEW * 64) / 64
+    np.testing.assert_allclose(far.predict(shifted + 2.0**46), near.predict(shifted),
+                               rtol=1e-9)
+
+
+def test_history_counts_the_weights_from_the_start():
+    line = np.array([[0.0], [1.0], [5.0], [6.0]])
+    found = lloyd(line, np.array([[0.0], [1.0]]), np.array([1.0, 1.0, 2.0, 1.0]))
+    np.testing.assert_allclose(found.inertia, [57, 5.1875, 7 / 6], rtol=1e-13)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-161, 1e-165, 1e-200])
+@pytest.mark.parametrize(
+    "model", [KMeans(5), RBFNetwork(5), RBFNetwork(5, Gaussian(1.0))]
+)
+def test_squared_distances_that_underflow_are_refused(model, unit):
+    with pytest.raises(ValueError, match="squared distances underflow.*scale the feat"):
+        model.fit(X * unit, y)
+    model.fit(X * 1e-140, y)
+
+
+def test_rows_that_are_equal_do_not_underflow():
+    for value in (0.0, 0.1, 1e8):
+        assert KMeans(1).fit(np.full((3, 2), value)).inertia_ < 1e-12
+    for twice in ([[0.0], [-0.0]], [[1.0], [1.0], [2.0], [2.0]]):
+        assert nearest_neighbour_kernel(np.array(twice)).gamma == 1
+    for close in ([[0.0], [1e-170]], [[0.0], [1e-170], [1.0], [1.0]]):
+        with pytest.raises(ValueError, match="squared distances underflow"):
+            nearest_neighbour_kernel(np.array(close))
+    with pytest.raises(ValueError, match="squared distances underflow"):
+        RBFInterpolator().fit(X * 1e-200, y)
+
+
+def test_distinct_rows_that_float64_does_not_tell_apart():
+    with pytest.warns(ConvergenceWarning, match="only 2 of 3 distinct rows apart"):
+        model = KMeans(3).fit([[0.0], [1e-170], [1.0]])
+    assert len(model.cluster_centers_) == 2
+
+
+def test_rows_whose_share_vanishes_are_in_no_mean():
+    """Unless left out they would hold a cluster that all other rows have left."""
+    centers = np.array([[0.0], [9.0]])
+    with pytest.raises(ValueError, match="all weights of a cluster are 0"):
+        lloyd(np.array([[0.0], [1.0], [9.0]]), centers, np.array([1.0, 1.0, 0.0]))
+    # from this start, -0, -8, 1, -7, the last cluster keeps only the row at -5.5
+    line = np.array([[1, 1, 1, -8, -7, -4, 2, 0, -2, -3, 2, -9, -5.5]]).T
+    weight = np.array([1e300] * 12 + [1e-320])
+    model = KMeans(4, n_init=1, tol=0).fit(line, sample_weight=weight)
+    without = KMeans(4, n_init=1, tol=0).fit(line[:12])
+    np.testing.assert_allclose(model.cluster_centers_, without.cluster_centers_)
+
+
+def test_tiny_weights_keep_their_digits():
+    weight = [1.0, 1e-323, 1e-323]
+    model = KMeans(2).fit([[0.0], [1.4], [1.7]], sample_weight=weight)
+    np.testing.assert_allclose(sorted(model.cluster_centers_.ravel()), [0, 1.55])
+
+
+def test_one_far_row_is_reported_where_it_sets_the_default_width():
+    far, target = np.vstack([X, [1e3, 1e3]]), np.append(y, 0.0)
+    with pytest.warns(UserWarning, match="is that of the rows farthest from all"):
+        RBFNetwork(8).fit(far, target)
+    with (pytest.warns(UserWarning, match="1000 times the median"),
+          pytest.raises(ValueError, match="not positive definite")):
+        RBFInterpolator().fit(far, target)
+    RBFNetwork(8, Gaussian(1.0)).fit(far, target)
+    # squared distances 1, 1, s: a mean below and at 1000 times the median of 1
+    nearest_neighbour_kernel(np.array([[0.0], [1.0], [1 + 2997**0.5]]))
+    with pytest.warns(UserWarning, match="gamma=0.001 "):
+        nearest_neighbour_kernel(np.array([[0.0], [1.0], [1 + 2999**0.5]]))
+    # rows that occur twice are no measure of what is far
+    nearest_neighbour_kernel(np.array([[0.0]] * 5 + [[1.0], [2.0]]))
+
+
+@pytest.mark.parametrize("degree", [-1, 0, 1])
+def test_targets_that_rounding_misses_are_refused(degree):
+    generator = np.random.default_rng(3)
+    points, noise = generator.uniform(0, 3, (240, 2)), generator.normal(size=240)
+    with pytest.raises(ValueError, match="miss a target by .*raise gamma"):
+        RBFInterpolator(Gaussian(4), degree).fit(points, noise)
+    model = RBFInterpolator(Gaussian(8), degree).fit(points, noise)
+    np.testing.assert_allclose(model.predict(points), noise, atol=1e-6)
+
+
+def test_a_missed_target_is_one_of_more_than_a_millionth_of_the_largest():
+    K, P, y = np.eye(2), np.ones((2, 1)), np.array([3.0, 4.0])
+    for off, refused in ((3.9e-6, False), (4.1e-6, True)):
+        beta = y - 2 + [off, 0]  # with 2 for the polynomial
+        if refused:
+            with pytest.raises(ValueError, match="by 4e-06, where the largest .* 4"):
+                refuse_missed_targets(K, P, y, beta, np.array([2.0]))
+        else:
+            refuse_missed_targets(K, P, y, beta, np.array([2.0]))
+    RBFInterpolator(Gaussian(5)).fit(X, np.zeros(40))  # misses none by 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: lloyd(X, X[:2], np.ones(3)), "expected .40,."),
+        (lambda: lloyd(X, X[:2], -np.ones(40)), "weights must be >= 0"),
+        (lambda: lloyd(X, X[:2], tol=np.nan), "tol must be finite and >= 0"),
+        (lambda: lloyd(X, X[:2], max_iter=-1), "max_iter must be >= 0"),
+        (lambda: starting_centers(X, 2, np.zeros(40), rng), "sample_weight is zero"),
+        (lambda: starting_centers(X, 0, np.ones(40), rng), "k must be >= 1"),
+        (lambda: polynomial_terms(X, 2), "degree must be between -1 and 1"),
+        (lambda: polynomial_terms(X, -2), "degree must be between -1 and 1"),
+        (lambda: cluster_means(X, np.zeros(40, int), y, np.ones(40), 41), "k <= n"),
+        (lambda: cluster_means(X, np.full(40, 2), y, np.ones(40), 2), "labels must be"),
+        (lambda: cluster_means(X, np.full(40, -1), y, np.ones(40), 2), "labels must"),
+        (lambda: solve_interpolation(np.eye(3), np.full((3, 1), np.nan), np.ones(3)),
+         "P contains NaN"),
+        (lambda: solve_interpolation(np.eye(3), np.ones((3, 1)), np.ones(2)),
+         "K must have the shape"),
+        (lambda: solve_interpolation(np.eye(3), np.ones((2, 1)), np.ones(3)),
+         "K must have the shape"),
+        (lambda: cholesky_or_refuse(np.array([[1.0, 0.5], [0.2, 1.0]])), "symmetric"),
+        (lambda: cholesky_or_refuse(np.ones((2, 3))), "square"),
+        (lambda: KMeans(2).fit([[1e308], [1.7e308]]), "a mean of rows does not fit"),
+    ],
+)
+def test_arguments_of_the_functions_are_checked(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("model", [KMeans(8), RBFNetwork(8)])
+def test_rows_of_weight_0_are_not_counted_in_the_message(model):
+    weight = np.where(np.arange(40) < 3, 1.0, 0.0)
+    with pytest.raises(ValueError, match="n_samples=3 of positive weight should be >="):
+        model.fit(X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match="n_samples=3 should be >="):
+        model.fit(X[:3], y[:3])
+
+
+def test_a_network_on_fewer_distinct_rows_than_centres():
+    with pytest.warns(ConvergenceWarning, match="2 distinct rows cannot have 3 clust"):
+        model = RBFNetwork(3).fit([[1.0], [1.0], [2.0], [2.0]], range(4))
+    assert model.centers_.shape == (2, 1) and model.coef_.shape == (2,)
