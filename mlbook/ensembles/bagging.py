@@ -35,11 +35,12 @@ from mlbook.generative.discriminant_analysis import LinearDiscriminantAnalysis
 from mlbook.kernels.kernel_functions import Linear
 from mlbook.kernels.kernel_logistic_regression import KernelLogisticRegression
 from mlbook.linear.ridge import Ridge
+from mlbook.metrics import r_squared
 from mlbook.validation import (
     Floats,
-    check_bool,
     as_float,
     as_matrix,
+    check_bool,
     check_choice,
     check_integer,
     check_number,
@@ -1080,13 +1081,7 @@ class BaggingRegressor(_Bag, Regressor):
         return predicted(model, X)
 
     def _oob_score(self, prediction: Floats, target: Floats, weight: Floats) -> float:
-        size = np.abs(target).max() or 1.0  # squares must not leave the range of floats
-        said, target = prediction[:, 0] / size, target / size
-        if target.max() == target.min():  # nothing to explain, as in Regressor.score
-            return float(np.abs(said - target).max() <= ROUNDING)
-        error = np.average((target - said) ** 2, weights=weight)
-        centre = np.average(target, weights=weight)
-        return float(1 - error / np.average((target - centre) ** 2, weights=weight))
+        return r_squared(target, prediction[:, 0], weight)
 
     def _store_out_of_bag(self, prediction: Floats) -> None:
         self.oob_prediction_ = prediction[:, 0]

@@ -20,9 +20,11 @@ from __future__ import annotations
 
 import copy
 import math
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType
+from numbers import Integral
+from types import MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -107,11 +109,13 @@ def bias_variance(
     for every set. The estimator is copied for every fit and itself left alone.
 
     What a learner draws at random belongs to its variance, so each copy gets dice of
-    its own. In the copy and in the objects it holds, whatever is called
-    ``random_state`` becomes a new integer, and a NumPy generator a new generator, from
-    numbers drawn with the ``random_state`` of this function. (None stays: it is new in
-    each fit anyway.) A seed under another name is not found. It is the same for all
-    fits, and what it decides is then missing from the variance.
+    its own. In the copy and in the objects it holds, in containers of any kind too,
+    an attribute ``random_state`` becomes a new integer, as does an integer under that
+    key of a dictionary, and generators (NumPy's, and random.Random) get a new state.
+    All is drawn with the ``random_state`` of this function. (None stays: it is new in
+    each fit anyway.) What deepcopy does not copy stays as it is, and a seed under
+    another name is not found. It is the same for all fits, and what it
+    decides is then missing from the variance.
 
     Parameters
     ----------
@@ -150,43 +154,81 @@ def bias_variance(
 
 
 def _independent_copy(estimator: Any, rng: np.random.Generator) -> Any:
-    """Return a deep copy that shares no random numbers with other copies."""
-    return _with_new_dice(copy.deepcopy(estimator), rng, {})
+    """Return a deep copy that shares no random numbers with other copies.
 
-
-def _with_new_dice(
-    thing: Any, rng: np.random.Generator, met: dict[int, tuple[Any, Any]]
-) -> Any:
-    """Return what takes the place of ``thing``, whose own parts are renewed in place.
-
-    ``met`` holds each part and its successor, so that two parts which share a generator
-    go on sharing one.
+    deepcopy notes what it has copied, wherever that lies, and in which order: an object
+    comes directly before the dictionary with its attributes. Only what is noted is
+    renewed. The rest may be the caller's own.
     """
-    if id(thing) in met:
-        return met[id(thing)][1]
-    met[id(thing)] = thing, thing
-    if isinstance(thing, np.random.Generator):
-        met[id(thing)] = thing, np.random.default_rng(_seed(rng))
-    elif isinstance(thing, np.random.RandomState):
-        met[id(thing)] = thing, np.random.RandomState(_seed(rng))
-    elif type(thing) is tuple:
-        met[id(thing)] = thing, tuple(_with_new_dice(old, rng, met) for old in thing)
-    elif isinstance(thing, list):
-        thing[:] = [_with_new_dice(old, rng, met) for old in thing]
-    elif isinstance(thing, dict):
-        for name, old in list(thing.items()):
-            thing[name] = (
-                _seed(rng)
-                if name == "random_state" and not isinstance(old, _NOT_A_SEED)
-                else _with_new_dice(old, rng, met)
-            )
-    elif hasattr(thing, "__dict__") and not isinstance(thing, FunctionType):
-        # deepcopy copies no function: it belongs to the caller
-        _with_new_dice(vars(thing), rng, met)
-    return met[id(thing)][1]
+    copied: dict[int, Any] = {}
+    try:
+        model = copy.deepcopy(estimator, copied)
+    except TypeError as error:
+        raise TypeError(
+            "estimator must be an object that copy.deepcopy can copy, because each fit "
+            f"takes a copy of its own: {error}."
+        ) from error
+    copied.pop(id(copied), None)  # where deepcopy keeps the originals alive
+    parts, before = list(copied.values()), None
+    own, renewed = set(map(id, parts)), set[int]()
+    for part in parts:
+        if isinstance(part, _DICE):
+            _renew_dice(part, rng, renewed)
+        elif isinstance(part, dict):
+            # The attributes have been renewed in the object, and this is a mere draft.
+            attributes = getattr(before, "__dict__", {})
+            if not (attributes and attributes.keys() <= part.keys()):
+                _renew_entry(part, rng)
+        else:
+            _renew_attributes(part, rng, own)
+        before = part
+    return model
 
 
-_NOT_A_SEED = (type(None), np.random.Generator, np.random.RandomState)
+_DICE = (
+    np.random.Generator,
+    np.random.BitGenerator,
+    np.random.RandomState,
+    random.Random,
+)
+
+
+def _renew_dice(dice: Any, rng: np.random.Generator, renewed: set[int]) -> None:
+    """Give ``dice`` another state in place: whoever shares them goes on sharing."""
+    if isinstance(dice, random.Random):
+        dice.seed(_seed(rng))
+    elif isinstance(dice, np.random.RandomState):
+        # A legacy generator may also hold a normal number that it has not handed out.
+        source = getattr(np.random, dice.get_state(legacy=False)["bit_generator"])
+        dice.set_state({**source(_seed(rng)).state, "has_gauss": 0, "gauss": 0.0})
+    else:
+        source = getattr(dice, "bit_generator", dice)  # of a Generator, or itself
+        if id(source) not in renewed:
+            source.state = type(source)(_seed(rng)).state
+            renewed.add(id(source))
+
+
+def _renew_entry(entries: dict[Any, Any], rng: np.random.Generator) -> None:
+    """Renew a number under the key "random_state", but no list of seeds to choose."""
+    if isinstance(entries.get("random_state"), Integral):
+        entries["random_state"] = _seed(rng)
+
+
+def _renew_attributes(part: Any, rng: np.random.Generator, own: set[int]) -> None:
+    """Renew ``part.random_state``, if that is no property and not None.
+
+    Generators are renewed where they are met, but one that is not among the ``own``
+    copies may be the caller's: a part with a __deepcopy__ of its own gets a twin of it.
+    """
+    attributes = getattr(part, "__dict__", {})
+    for name, value in list(attributes.items()):
+        if isinstance(value, _DICE) and id(value) not in own:
+            attributes[name] = copy.deepcopy(value)
+            _renew_dice(attributes[name], rng, set())
+    slot = getattr(type(part), "random_state", None)
+    if "random_state" in attributes or isinstance(slot, MemberDescriptorType):
+        if not isinstance(getattr(part, "random_state", None), (type(None), *_DICE)):
+            object.__setattr__(part, "random_state", _seed(rng))
 
 
 def _seed(rng: np.random.Generator) -> int:
@@ -226,6 +268,8 @@ def decompose(
 
         4 b'Cb / (R m^2) + 2 tr(C^2) / (R (R - 1) m^2) .
 
+    Errors below 1e-154 have squares that vanish in float64: take a smaller unit there.
+
     Test points share their training sets, so no standard error treats them as
     independent. All three are for a few dozen training sets or more. That of bias2 is
     up to 1.4 times too large where b'Cb = 0, as it is for least squares at its own
@@ -257,6 +301,7 @@ def decompose(
 
 
 def _standard_error(values: Floats) -> float:
+    """Return the standard error of the mean of ``values``, all >= 0."""
     # Squares of squares: in this unit they neither overflow nor vanish.
     unit = float(values.max()) or 1.0
     return unit * float((values / unit).std(ddof=1)) / math.sqrt(len(values))
@@ -315,7 +360,7 @@ def linear_smoother_bias_variance(
         raise ValueError(f"S must not be empty, got shape {S.shape}.")
     with np.errstate(over="ignore", invalid="ignore"):
         bias = S @ f - f_test
-        variance = sigma**2 * (S**2).sum(axis=1)
+        variance = ((sigma * S) ** 2).sum(axis=1)  # so that no part underflows alone
         parts = float((bias**2).mean()), float(variance.mean()), sigma**2
     refuse_overflow(sum(parts), "the sum of squared bias, variance and noise")
     return BiasVariance(*parts, sum(parts), bias, bias**2, variance)
@@ -327,24 +372,39 @@ def variance_of_mean(rho: ArrayLike, s2: ArrayLike, B: ArrayLike) -> Any:
     Each has variance s2 >= 0 and any two have correlation rho. Broadcasts; B holds
     whole numbers. Raises TypeError where B does not, and ValueError where B < 1,
     s2 < 0, or rho is no correlation that B variables can share, which is one below -1,
-    below -1 / (B - 1), or above 1. (A rho that rounding put below counts as on it.)
+    below -1 / (B - 1), or above 1. (A rho that rounding put beyond counts as on it.)
     """
     rho, s2, B = as_float(rho, "rho"), as_float(s2, "s2"), np.asarray(B)
     if B.dtype.kind not in "iu":
-        raise TypeError(f"B must be a whole number of predictors, got {B.dtype} {B}.")
+        raise TypeError(
+            "B must be a whole number of predictors that fits into int64, got "
+            f"{B.dtype} {B}."
+        )
+    _check_variance_of_mean(rho, s2, B)
+    rho = np.minimum(rho, 1.0)
+    shared = 1 + rho * (B - 1.0)  # B times the variance of the mean, for s2 = 1
+    return s2 * (np.maximum(shared, 0.0) / B)
+
+
+def _check_variance_of_mean(rho: Floats, s2: Floats, B: Any) -> None:
+    try:
+        rho, s2, B = np.broadcast_arrays(rho, s2, B)
+    except ValueError:
+        raise ValueError(
+            "rho, s2 and B must be numbers or arrays whose shapes broadcast, got shapes "
+            f"{rho.shape}, {s2.shape} and {B.shape}."
+        ) from None
     if (B < 1).any():
         raise ValueError(f"B must be at least 1 predictor, got {B.min()}.")
     if (s2 < 0).any():
         raise ValueError(f"s2 is a variance and must be >= 0, got {s2.min():g}.")
-    shared = 1 + rho * (B - 1.0)  # B times the variance of the mean, for s2 = 1
-    bad = (rho < -1) | (rho > 1) | (shared < -1e-12)
+    bad = (rho < -1) | (rho > 1 + 1e-12) | (1 + rho * (B - 1.0) < -1e-12)
     if bad.any():
-        rho, B = (values[bad][0] for values in np.broadcast_arrays(rho, B, bad)[:2])
+        rho, B = rho[bad][0], B[bad][0]
         low = -1 if B == 1 else -1 / (B - 1)
         raise ValueError(
             f"rho must lie between {low:.4g} and 1 for B = {B} predictors, got {rho}."
         )
-    return s2 * (np.maximum(shared, 0.0) / B)
 
 
 def ambiguity_decomposition(
@@ -487,7 +547,11 @@ class PolynomialRegression(Regressor):
         self.low_, self.high_ = X.min(axis=0), X.max(axis=0)
         root = np.sqrt(weight)
         columns = root[:, np.newaxis] * _basis(X, degree, self.low_, self.high_)
-        self.coef_, _, rank, _ = np.linalg.lstsq(columns, root * y, rcond=None)
+        # Heavy rows first: below light ones, their rounding would drown these.
+        order = np.argsort(-root, kind="stable")
+        self.coef_, _, rank, _ = np.linalg.lstsq(
+            columns[order], (root * y)[order], rcond=None
+        )
         refuse_overflow(self.coef_, "a coefficient")
         different = [len(np.unique(values)) for values in X.T]
         if X.shape[1] == 1 and rank < min(degree + 1, different[0]):
@@ -589,7 +653,10 @@ def _matrix(X: ArrayLike, name: str, n_columns: int | None = None) -> Floats:
 
 
 def _true_values(true_function: Callable[[Floats], ArrayLike], X: Floats) -> Floats:
-    f = _squarable(true_function(X), "true_function(X)")
+    f = true_function(X)
+    if f is None:
+        raise ValueError("true_function returned None: it must return f, of shape (n,).")
+    f = _squarable(f, "true_function(X)")
     if f.shape != (len(X),):
         raise ValueError(
             f"true_function must return shape ({len(X)},) for X of shape {X.shape}, "
@@ -599,7 +666,10 @@ def _true_values(true_function: Callable[[Floats], ArrayLike], X: Floats) -> Flo
 
 
 def _prediction(model: Any, X_test: Floats) -> Floats:
-    prediction = as_float(model.predict(X_test.copy()), "predict(X_test)")
+    prediction = model.predict(X_test.copy())
+    if prediction is None:
+        raise ValueError("predict returned None: it must return shape (m,).")
+    prediction = as_float(prediction, "predict(X_test)")
     if prediction.shape != (len(X_test),):
         raise ValueError(
             f"predict must return shape ({len(X_test)},), got {prediction.shape}."

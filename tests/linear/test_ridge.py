@@ -80,6 +80,8 @@ def in_fractions(A, b, alpha):
 
 GRID = np.linspace(-1, 1, 9)
 CURVE = np.sin(3 * GRID) + GRID**2
+WAVE = np.cos(5 * GRID)
+HEAVY_LAST = np.array([1, 1, 1, 1, 1, 1, 1, 1e-3, 1e12])
 HARD = {
     "columns 1e15 apart": (np.column_stack([3e14 * GRID, GRID**2]), 1.0),
     "columns 1e40 apart": (np.column_stack([GRID, 1e40 * GRID**2]), 1e-3),
@@ -92,6 +94,38 @@ HARD = {
     "a column twice, penalty 1e-24": (np.column_stack([X, X])[:9], 1e-24),
     "a column twice, penalty 1e-40": (np.column_stack([X, X])[:9], 1e-40),
     "more columns than rows": (X[:3], 1e-12),
+    "nearly dependent columns beside a small one": (
+        np.column_stack([1e15 * GRID, 1e15 * (GRID + 1e-4 * WAVE), GRID**2]),
+        1.0,
+    ),
+    "the same, small one first": (
+        np.column_stack([GRID**2, 3e14 * GRID, 3e14 * (GRID + 1e-5 * WAVE)]),
+        1.0,
+    ),
+    "a column twice beside a small one": (
+        np.column_stack([1e15 * GRID, 1e15 * GRID, GRID**2]),
+        1e12,
+    ),
+    "two columns twice, 1e15 apart": (
+        np.column_stack([1e15 * GRID, 1e15 * GRID, GRID**2, GRID**2, WAVE]),
+        1e-4,
+    ),
+    "squares beyond float64": (
+        np.column_stack([1e150 * GRID, 1e150 * GRID, *[1e-160 * GRID**2] * 2]),
+        1e-280,
+    ),
+    "a penalty between the columns": (
+        np.column_stack([1e10 * GRID, 1e-8 * GRID**2]),
+        1e12,
+    ),
+    "a penalty between the columns, small one first": (
+        np.column_stack([1e-8 * GRID**2, 1e10 * GRID]),
+        1e12,
+    ),
+    "heavy row last": (
+        np.column_stack([GRID, GRID**2, WAVE]) * HEAVY_LAST[:, np.newaxis],
+        1.0,
+    ),
 }
 
 
@@ -102,6 +136,42 @@ def test_hard_cases_as_in_fractions(case):
     exact = in_fractions(A, CURVE[: len(A)], alpha)
     w = solve_ridge(A, CURVE[: len(A)], alpha)
     np.testing.assert_allclose(w, exact, rtol=1e-9)
+
+
+def test_small_columns_keep_their_digits_in_any_number():
+    """An odd and an even number, each column twice: equal halves, as for one of each."""
+    for d in (3, 4, 7):
+        columns = np.random.default_rng(d).normal(size=(20, d)) * np.logspace(9, 0, d)
+        target = columns @ (1 / np.abs(columns).max(axis=0))
+        once = solve_ridge(columns, target, 1e-10)
+        twice = solve_ridge(np.column_stack([columns, columns]), target, 2e-10)
+        np.testing.assert_allclose(twice, np.tile(once / 2, 2), rtol=1e-9)
+
+
+def test_rank_is_judged_by_the_larger_side():
+    """Rank 3 in 300 rows: the rounding of 300 terms is no fourth direction."""
+    numbers = np.random.default_rng(12)
+    A = numbers.normal(size=(300, 3))
+    A, b = np.column_stack([A, A @ numbers.normal(size=(3, 3))]), numbers.normal(size=300)
+    expected = np.linalg.lstsq(A, b, rcond=None)[0]
+    np.testing.assert_allclose(solve_ridge(A, b, 0.0), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("A", "b"),
+    [
+        (np.empty((0, 2)), np.empty(0)),
+        (np.empty((2, 0)), np.ones(2)),
+        (np.ones((3, 2)), np.ones(2)),
+        (np.ones(3), np.ones(3)),
+        (np.ones((3, 2)), 1.0),
+        (np.ones((3, 2)), np.ones((3, 1, 1))),
+    ],
+)
+def test_solve_ridge_says_which_shapes_it_takes(A, b, alpha):
+    with pytest.raises(ValueError, match=r"A must have shape \(n, d\) with n and d"):
+        solve_ridge(A, b, alpha)
 
 
 @pytest.mark.filterwarnings("ignore:An ill-conditioned matrix")
@@ -175,6 +245,8 @@ def test_what_does_not_fit_into_a_float_is_refused():
 def test_bad_alpha(alpha, error):
     with pytest.raises(error, match="alpha must be .*, got"):
         Ridge(alpha).fit(X, y)
+    with pytest.raises(error, match="alpha must be .*, got"):
+        solve_ridge(X, y, alpha)
 
 
 def test_a_constant_feature_has_no_weight_even_without_a_penalty():
