@@ -168,7 +168,6 @@ def _independent_copy(estimator: Any, rng: np.random.Generator) -> Any:
             "estimator must be an object that copy.deepcopy can copy, because each fit "
             f"takes a copy of its own: {error}."
         ) from error
-    copied.pop(id(copied), None)  # where deepcopy keeps the originals alive
     parts, before = list(copied.values()), None
     own, renewed = set(map(id, parts)), set[int]()
     for part in parts:
@@ -301,7 +300,6 @@ def decompose(
 
 
 def _standard_error(values: Floats) -> float:
-    """Return the standard error of the mean of ``values``, all >= 0."""
     # Squares of squares: in this unit they neither overflow nor vanish.
     unit = float(values.max()) or 1.0
     return unit * float((values / unit).std(ddof=1)) / math.sqrt(len(values))

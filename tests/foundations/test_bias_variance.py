@@ -1,6 +1,11 @@
 """Monte-Carlo against closed forms, exact cases, calibrated errors, and bad input."""
 
+import copy
+import functools
+import random
+import threading
 import warnings
+from collections import deque, namedtuple
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import ExtraTreeRegressor
@@ -381,6 +387,89 @@ class WithPart(OneReading):
         return found if isinstance(found, np.random.Generator) else found.dice()
 
 
+class Drawing(OneReading):
+    """``draw`` makes a generator out of ``held``, wherever in it the dice lie."""
+
+    def __init__(self, held, draw):
+        self.held, self.draw = held, draw
+
+    def dice(self):
+        return self.draw(self.held)
+
+
+class Slots:
+    __slots__ = ("random_state", "rng")
+
+
+def slots(**attributes):
+    part = Slots()
+    for name, value in attributes.items():
+        setattr(part, name, value)
+    return part
+
+
+class CopiesItself:
+    """Copies what it holds without deepcopy's memo."""
+
+    def __init__(self, rng):
+        self.rng = rng
+
+    def __deepcopy__(self, memo):
+        return CopiesItself(copy.deepcopy(self.rng))
+
+
+def object_array(value):
+    array = np.empty(1, dtype=object)
+    array[0] = value
+    return array
+
+
+def legacy_normal(state):
+    """One reading's number from a normal one, which the generator draws in pairs."""
+    return np.random.default_rng(np.float64(state.normal()).view(np.uint64))
+
+
+def half_used():
+    state = np.random.RandomState(0)
+    state.normal()  # the second of the pair waits, and must not be handed to all copies
+    return state
+
+
+Pair = namedtuple("Pair", "rng name")
+HIDDEN = {
+    "namedtuple": lambda: Drawing(
+        Pair(np.random.default_rng(0), "a"), lambda held: held.rng
+    ),
+    "deque": lambda: Drawing(deque([np.random.default_rng(0)]), lambda held: held[0]),
+    "set": lambda: Drawing({np.random.default_rng(0)}, lambda held: next(iter(held))),
+    "object array": lambda: Drawing(
+        object_array(np.random.default_rng(0)), lambda held: held[0]
+    ),
+    "partial": lambda: Drawing(
+        functools.partial(np.random.default_rng(0).integers, 2**31),
+        lambda held: np.random.default_rng(held()),
+    ),
+    "seed in a slot": lambda: Drawing(
+        slots(random_state=3), lambda held: np.random.default_rng(held.random_state)
+    ),
+    "generator in a slot": lambda: Drawing(
+        slots(rng=np.random.default_rng(0)), lambda held: held.rng
+    ),
+    "bit generator": lambda: Drawing(np.random.PCG64(0), np.random.Generator),
+    "Philox": lambda: Drawing(
+        np.random.Generator(np.random.Philox(0)), lambda held: held
+    ),
+    "random.Random": lambda: Drawing(
+        random.Random(0), lambda held: np.random.default_rng(held.getrandbits(64))
+    ),
+    "legacy generator, half used": lambda: Drawing(half_used(), legacy_normal),
+    "a part that copies itself": lambda: Drawing(
+        CopiesItself(np.random.default_rng(0)), lambda held: held.rng
+    ),
+    "seed in a dictionary": lambda: Drawing(
+        {"random_state": 0}, lambda held: np.random.default_rng(held["random_state"])
+    ),
+}
 LEARNERS = {
     "seed": WithSeed,
     "list as seed": lambda: WithSeed([3, 4]),
@@ -437,6 +526,94 @@ def test_only_what_was_copied_is_changed_and_none_stays_none():
         assert (shared.random_state, OneReading.random_state) == (7, 7)
     finally:
         del OneReading.random_state
+
+
+@pytest.mark.parametrize("place", HIDDEN)
+def test_dice_are_renewed_wherever_they_lie(place):
+    """Without noise: bias is that of the mean, variance the spread of f, exactly."""
+    learner, f = HIDDEN[place](), wave(X)
+    measured = bias_variance(
+        learner, wave, X, 0.0, n_training_sets=400, random_state=0
+    )
+    assert abs(measured.variance - f.var()) < 4 * measured.variance_se < 0.25 * f.var()
+    # the caller's own dice have not been thrown
+    assert learner.dice().integers(2**40) == HIDDEN[place]().dice().integers(2**40)
+
+
+def test_a_part_that_is_not_copied_is_the_callers():
+    class Shared:
+        def __init__(self):
+            self.random_state, self.rng = 7, np.random.default_rng(0)
+
+        def __deepcopy__(self, memo):
+            return self
+
+    shared = Shared()
+    class HandsOn:
+        def __init__(self, rng):
+            self.rng = rng
+
+        def __deepcopy__(self, memo):
+            return HandsOn(self.rng)
+
+    handed = Drawing(HandsOn(shared.rng), lambda held: held.rng)
+    bias_variance(handed, wave, X, SIGMA, n_training_sets=3, random_state=0)
+    learner = Drawing(shared, lambda held: np.random.default_rng(held.random_state))
+    bias_variance(learner, wave, X, SIGMA, n_training_sets=3, random_state=0)
+    assert shared.random_state == 7
+    untouched = np.random.default_rng(0).bit_generator.state
+    assert shared.rng.bit_generator.state == untouched
+
+
+def test_a_list_of_seeds_to_choose_from_is_no_seed():
+    search = GridSearchCV(ExtraTreeRegressor(), {"random_state": [0, 1]}, cv=2)
+    measured = bias_variance(search, wave, X, SIGMA, n_training_sets=3, random_state=0)
+    assert measured.variance > 0
+
+
+def test_one_seed_takes_one_number_of_the_stream():
+    """Neither the draft of the attributes that deepcopy makes takes one, nor None."""
+
+    class Seen(Mean):
+        seeds = []
+
+        def __init__(self):
+            self.random_state, self.other = 5, slots(random_state=None)
+
+        def fit(self, X, y):
+            self.seeds.append(self.random_state)
+            return super().fit(X, y)
+
+    rng, expected = np.random.default_rng(5), []
+    for _ in range(3):
+        expected.append(int(rng.integers(2**32, dtype=np.int64)))
+        rng.normal(size=15)
+    bias_variance(Seen(), wave, X, SIGMA, n_training_sets=3, random_state=5)
+    assert Seen.seeds == expected
+
+
+def test_a_generator_and_its_source_are_renewed_once():
+    """The copies' draws are those of a new generator, seeded by one number."""
+
+    class Seen(Mean):
+        draws = []
+
+        def __init__(self):
+            self.rng = np.random.default_rng(0)
+            self.source = self.rng.bit_generator
+
+        def fit(self, X, y):
+            assert self.rng.bit_generator is self.source
+            self.draws.append(self.rng.normal())
+            return super().fit(X, y)
+
+    rng, expected = np.random.default_rng(5), []
+    for _ in range(3):
+        seed = int(rng.integers(2**32, dtype=np.int64))
+        expected.append(np.random.default_rng(seed).normal())
+        rng.normal(size=15)
+    bias_variance(Seen(), wave, X, SIGMA, n_training_sets=3, random_state=5)
+    assert Seen.draws == expected
 
 
 def test_parts_that_share_a_generator_go_on_sharing_one():
@@ -999,3 +1176,64 @@ def test_small_directions_that_the_rows_determine_are_kept():
     x = np.linspace(-1, 1, 24)[:, np.newaxis]
     y = np.random.default_rng(1).normal(size=24)
     np.testing.assert_allclose(PolynomialRegression(23).fit(x, y).predict(x), y, atol=1e-7)
+
+
+@pytest.mark.parametrize("heavy", [(0, 1), (7, 8), (13, 14)])
+def test_heavy_rows_do_not_drown_light_ones(heavy):
+    """Two exact points, thirteen free: a line through the two, and a factor for it."""
+    y, weight = np.random.default_rng(0).normal(size=15), np.ones(15)
+    weight[list(heavy)] = 1e26
+    a, b = x[list(heavy)]
+    line = y[heavy[0]] + (y[heavy[1]] - y[heavy[0]]) * (x - a) / (b - a)
+    columns = ((x - a) * (x - b))[:, np.newaxis] * [[1.0, 0.0]] + 0.0
+    columns[:, 1] = columns[:, 0] * x
+    expected = line + columns @ np.linalg.lstsq(columns, y - line, rcond=None)[0]
+    model = PolynomialRegression(3).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(model.predict(X), expected, atol=1e-11)
+
+
+def test_directions_far_below_the_largest_are_kept():
+    """Four points, three of them 1e-5 apart: a cubic still goes through all four."""
+    points = np.array([[-1.0], [-1 + 1e-5], [-1 + 2e-5], [1.0]])
+    y = np.array([0.0, 1.0, 0.0, 1.0])
+    model = PolynomialRegression(3).fit(points, y)
+    np.testing.assert_allclose(model.predict(points), y, atol=1e-5)
+
+
+@pytest.mark.parametrize("alpha", [1e-5, 1.0])
+def test_ridge_smoother_with_each_column_twice(alpha):
+    """Two equal columns are one with half the penalty, where the SVD solves as well."""
+    twice = ridge_smoother(np.column_stack([X_WIDE, X_WIDE]), alpha)
+    once = ridge_smoother(X_WIDE, alpha / 2)
+    np.testing.assert_allclose(twice, once, atol=1e-13)
+    y = np.random.default_rng(1).normal(size=15)
+    model = Ridge(alpha).fit(np.column_stack([X_WIDE, X_WIDE]), y)
+    predicted = model.predict(np.column_stack([X_WIDE, X_WIDE]))
+    np.testing.assert_allclose(twice @ y, predicted, atol=1e-13)
+
+
+def test_small_factors_of_a_variance_do_not_vanish_before_they_meet():
+    exact = linear_smoother_bias_variance([[1e150]], [0.0], 1e-165)
+    assert exact.variance == pytest.approx(1e-30, rel=1e-14, abs=0)
+
+
+def test_what_returns_none_or_cannot_be_copied_is_named():
+    class Forgetful(Mean):
+        def predict(self, X):
+            pass
+
+    with pytest.raises(ValueError, match="true_function returned None: it must return"):
+        bias_variance(Mean(), lambda X: None, X, SIGMA)
+    with pytest.raises(ValueError, match="predict returned None: it must return shape"):
+        bias_variance(Forgetful(), wave, X, SIGMA)
+    with pytest.raises(TypeError, match="that copy.deepcopy can copy, because each"):
+        bias_variance(Drawing(threading.Lock(), None), wave, X, SIGMA)
+
+
+def test_variance_of_mean_forgives_rounding_above_one():
+    assert variance_of_mean(1 + 2.3e-16, 2.0, 3) == 2.0
+    assert variance_of_mean(1 + 5e-13, 1.0, 10**9) == 1.0
+    with pytest.raises(ValueError, match="whose shapes broadcast, got shapes"):
+        variance_of_mean([0.1, 0.2], [1.0, 2.0, 3.0], 3)
+    with pytest.raises(TypeError, match="that fits into int64, got object 1000"):
+        variance_of_mean(0.5, 1.0, 10**30)
