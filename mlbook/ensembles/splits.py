@@ -26,6 +26,10 @@ from mlbook.ensembles.tree import Bools, Ints, Splits, send_left
 from mlbook.validation import Floats
 
 
+# The running sums of that many positions stay in the cache of a processor core.
+POSITIONS_AT_ONCE = 20_000
+
+
 @dataclass
 class OpenNodes:
     """Nodes that may be split; the rows of node 0 come first, then those of node 1, ...
@@ -36,11 +40,14 @@ class OpenNodes:
         is sorted by its feature within the nodes
     counts : ndarray of shape (m,), rows of each node
     sums : ndarray of shape (s, m), statistics of each node
+    copies : int, how often the same nodes stand there, one time for each of as many
+        features
     """
 
     order: Ints
     counts: Ints
     sums: Floats
+    copies: int = 1
 
     @cached_property
     def starts(self) -> Ints:
@@ -262,6 +269,9 @@ class ExactSplits:
         if not len(open_):
             return splits
         sub = frontier if len(open_) == m else _restrict(frontier, open_)
+        if self.presorted:
+            self._try_all(sub, splits, open_)
+            return splits
         features = self._features(len(open_))
         drawn = d if self.max_features is None else self.max_features
         for slot in range(d):
@@ -275,7 +285,7 @@ class ExactSplits:
             self._try_feature(sub, features[:, slot], splits, open_)
         return splits
 
-    # One feature for each node
+    # One feature for each node, or several side by side
 
     def _splittable(self, frontier: OpenNodes) -> Bools:
         enough = frontier.counts >= self.min_samples_split
@@ -291,6 +301,28 @@ class ExactSplits:
             return np.broadcast_to(np.arange(d), (m, d))
         return np.argsort(self.rng.random((m, d), dtype=np.float32), axis=1)
 
+    def _try_all(self, nodes: OpenNodes, splits: Splits, into: Ints) -> None:
+        """Price the cuts of all features, as many at once as keep the arrays small.
+
+        The nodes then stand there once for each feature: fewer and longer operations.
+        """
+        d, n_positions = nodes.order.shape
+        missing, wide, first = self.columns.missing, nodes, 0
+        while first < d:
+            # a feature with missing values is priced in another way than one without
+            other = np.flatnonzero(missing[first:] != missing[first])
+            last = min(d, first + max(1, POSITIONS_AT_ONCE // n_positions),
+                       first + other[0] if len(other) else d)
+            copies = last - first
+            if wide is nodes or copies != wide.copies:
+                wide = OpenNodes(nodes.order, np.tile(nodes.counts, copies),
+                                 np.tile(nodes.sums, copies), copies)
+            wide.order = nodes.order[first:last].reshape(1, -1)
+            self._try_feature(
+                wide, np.repeat(np.arange(first, last), len(into)), splits, into
+            )
+            first = last
+
     def _try_feature(
         self, nodes: OpenNodes, feature: Ints, splits: Splits, into: Ints
     ) -> None:
@@ -298,14 +330,18 @@ class ExactSplits:
         order, key, tables = self._sorted(nodes, feature)
         scan, parent = self._scan(nodes, feature, order, key)
         gain = scan.gain.astype(np.float64) - parent
-        least = splits.gain[into] + _allowance(scan.gain, self.slack)
-        better = np.flatnonzero(gain > least)
-        if not len(better):
+        allowance = _allowance(scan.gain, self.slack)
+        # of equal gains, that of the first feature
+        m = len(into)
+        least = (gain - allowance).reshape(-1, m).max(axis=0)
+        k = (gain.reshape(-1, m) >= least).argmax(axis=0) * m + np.arange(m)
+        better = (gain - allowance)[k] > splits.gain[into]
+        if not better.any():
             return
-        at = into[better]
-        splits.gain[at] = gain[better]
-        splits.feature[at] = feature[better]
-        self._place_cut(nodes, feature, order, key, tables, scan, better, splits, at)
+        k, at = k[better], into[better]
+        splits.gain[at] = gain[k]
+        splits.feature[at] = feature[k]
+        self._place_cut(nodes, feature, order, key, tables, scan, k, splits, at)
 
     def _sorted(
         self, nodes: OpenNodes, feature: Ints
@@ -315,15 +351,14 @@ class ExactSplits:
         There are no keys where no values are equal.
         """
         rows = nodes.order[0]
-        if self.presorted:
-            f = feature[0]
-            order = nodes.order[f]
-            tied = self.columns.tied[f]
-            return order, self.columns.rank[f].take(order) if tied else None, {}
+        if self.presorted and not self.columns.tied[feature].any():
+            return rows, None, {}
         of_position = np.repeat(feature, nodes.counts)
         key = self.columns.rank.ravel().take(
             of_position * self.columns.rank.shape[1] + self._x_rows(rows)
         )
+        if self.presorted:
+            return rows, key, {}
         tables = self._order_categories(nodes, feature, key)
         by_key = sort_within(nodes.node, key)
         return rows.take(by_key), key.take(by_key), tables
@@ -335,9 +370,7 @@ class ExactSplits:
         if self.centred:
             nodes, first = self._centred(nodes, order)
         else:
-            first = running_sums(
-                self.packed, self.n_stats, order, nodes.counts, nodes.starts
-            )
+            first = running_sums(self.packed, self.n_stats, order, nodes)
         blocked = np.zeros(len(order), dtype=bool)
         if key is not None:  # equal values cannot be parted
             np.equal(key[1:], key[:-1], out=blocked[:-1])
@@ -357,9 +390,7 @@ class ExactSplits:
         """Return the nodes and the running sums for y less the mean of each node."""
         rows = self.packed[0].take(order)  # w + i wy
         rows.imag -= nodes.spread(self.criterion.mean(nodes.sums)) * rows.real
-        first = running_sums(
-            [rows], 2, np.arange(len(order)), nodes.counts, nodes.starts
-        )
+        first = running_sums([rows], 2, np.arange(len(order)), nodes)
         return replace(nodes, sums=first[:, nodes.ends]), first
 
     def _scan_present(
@@ -537,17 +568,19 @@ def pack(stats: Floats) -> list[NDArray[Any]]:
 
 
 def running_sums(
-    packed: list[NDArray[Any]], n_stats: int, order: Ints, counts: Ints, starts: Ints
+    packed: list[NDArray[Any]], n_stats: int, order: Ints, nodes: OpenNodes
 ) -> Floats:
     """Return the sums of each node's rows up to every position, shape (s, M)."""
     sums = np.empty((n_stats, len(order)))
+    m = len(nodes.counts) // nodes.copies
     for k, values in enumerate(packed):
         running = values.take(order)
-        np.cumsum(running, out=running)
-        if len(counts) > 1:
-            before = running[starts - 1]
-            before[0] = 0
-            running -= np.repeat(before, counts)
+        copies = running.reshape(nodes.copies, -1)
+        np.cumsum(copies, axis=1, out=copies)
+        if m > 1:
+            before = running[nodes.starts - 1]
+            before[::m] = 0
+            running -= nodes.spread(before)
         sums[2 * k] = running.real
         if 2 * k + 1 < n_stats:
             sums[2 * k + 1] = running.imag

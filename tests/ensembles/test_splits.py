@@ -11,6 +11,7 @@ from mlbook.ensembles.criteria import Entropy, Gini, Newton, SquaredError
 from mlbook.ensembles.splits import (
     Columns,
     ExactSplits,
+    OpenNodes,
     best_in_segments,
     category_scores,
     cut_between,
@@ -299,9 +300,12 @@ def test_running_sums_begin_anew_in_every_node(s):
     rng = np.random.default_rng(10)
     stats, counts = rng.normal(size=(s, 20)), np.array([3, 1, 9, 7])
     order = rng.permutation(20)
-    starts = np.cumsum(counts) - counts
-    sums = running_sums(pack(stats), s, order, counts, starts)
-    for start, count in zip(starts, counts, strict=True):
+    nodes = OpenNodes(order[np.newaxis], counts, np.empty((s, 4)))
+    sums = running_sums(pack(stats), s, order, nodes)
+    twice = OpenNodes(order[np.newaxis], np.tile(counts, 2), np.empty((s, 8)), 2)
+    again = running_sums(pack(stats), s, np.tile(order, 2), twice)
+    np.testing.assert_array_equal(again, np.tile(sums, 2))
+    for start, count in zip(nodes.starts, counts, strict=True):
         at = slice(start, start + count)
         np.testing.assert_allclose(sums[:, at], np.cumsum(stats[:, order[at]], axis=1))
 
@@ -365,3 +369,15 @@ def test_categories_of_three_classes_where_a_node_asks_for_another_feature():
     assert (np.bincount(leaf, minlength=tree.node_count)[tree.is_leaf] > 0).all()
     # every leaf is pure, or its rows cannot be told apart
     assert Gini().impurity(tree.sums[:, tree.is_leaf]).max() == 0
+
+
+def test_equal_cuts_beside_a_feature_with_missing_values():
+    """Of equal gains the first in the order of the scan wins, whoever stands beside."""
+    X = np.array([[0.0, 5], [1, 5], [2, 5], [3, np.nan]])
+    stats = np.stack([[1.0, -1, -1, 1], np.ones(4)])
+    cuts = []
+    for part in (X[:, :1], X):
+        columns = Columns(part, presort=True, descending=True)
+        finder = ExactSplits(columns, stats, Newton(1.0), single=True)
+        cuts.append(finder.best(finder.root()).threshold[0])
+    assert cuts[0] == cuts[1] == pytest.approx(2.5)
