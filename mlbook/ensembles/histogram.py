@@ -281,7 +281,10 @@ class HistogramSplits:
         bins = self.columns.n_bins + bool(self.columns.missing.any())
         sums = self._collect(self.columns.code, rows, node, m, bins)
         flat = sums.reshape(bins, -1)
-        for b in range(1, bins):  # several times faster than cumsum along axis 0
+        if flat.shape[1] < 128:
+            np.cumsum(flat, axis=0, out=flat)
+            return sums
+        for b in range(1, bins):  # for long rows several times faster
             flat[b] += flat[b - 1]
         return sums
 
