@@ -83,21 +83,22 @@ def assert_same_margins(objective, ours, theirs, X):
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize(
-    "theirs, ours",
+    "rounds, theirs, ours",
     [
-        ({"min_data_in_leaf": 20}, {"min_child_samples": 20}),
-        ({"min_data_in_leaf": 1}, {"min_child_samples": 1}),
-        ({"num_leaves": 6, "max_depth": 3, "learning_rate": 0.3,
+        (60, {"min_data_in_leaf": 20}, {"min_child_samples": 20}),
+        (20, {"min_data_in_leaf": 1}, {"min_child_samples": 1}),
+        (20, {"num_leaves": 6, "max_depth": 3, "learning_rate": 0.3,
           "min_sum_hessian_in_leaf": 8.0},
          {"num_leaves": 6, "max_depth": 3, "learning_rate": 0.3,
           "min_child_weight": 8.0}),
     ],
     ids=["20 rows", "1 row", "other limits"],
 )
-def test_the_margins_are_the_librarys(objective, theirs, ours):
+def test_the_margins_are_the_librarys(objective, rounds, theirs, ours):
     X, y = problem(objective)
-    model = estimator(objective, **ours).fit(X, y)
-    assert_same_margins(objective, model, train(objective, X, y, **theirs), X)
+    model = estimator(objective, rounds, **ours).fit(X, y)
+    theirs = train(objective, X, y, rounds=rounds, **theirs)
+    assert_same_margins(objective, model, theirs, X)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
