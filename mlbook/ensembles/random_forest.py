@@ -312,7 +312,7 @@ def bootstrap_counts(seed: int, n: int, chance: Floats | None = None) -> Ints:
         drawn = rng.integers(0, n, size=n)
     else:
         drawn = rng.choice(n, size=n, p=chance)
-    return np.bincount(drawn, minlength=n)
+    return np.bincount(drawn.astype(np.intp), minlength=n)  # intp may have 32 bits
 
 
 def grow_trees(

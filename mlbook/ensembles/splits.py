@@ -184,7 +184,9 @@ class ExactSplits:
         # with features of their own, nodes cannot share one sorted order
         self.presorted = columns.order is not None and max_features is None
         self.target = target
-        self.x_row, self.tree = x_row, tree
+        # a Generator draws int64, also where row numbers have 32 bits (Pyodide)
+        self.x_row = None if x_row is None else x_row.astype(np.intp, copy=False)
+        self.tree = tree
         self.missing, self.single = missing, single
         # Running sums of weighted and of repeated rows round differently: what differs
         # by less than this share is a tie. The xgboost library compares what it has.
