@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlbook.scaling import scaled
 from mlbook.validation import Floats
 
 ROUNDING = 1e-12  # relative; a mean of equal numbers may differ from them in last digits
@@ -22,17 +23,10 @@ def r_squared(y: Floats, prediction: Floats, weight: Floats) -> float:
     y, prediction, weight = y[counted], prediction[counted], weight[counted]
     if y.max() == y.min():
         return float((np.abs(y - prediction) <= ROUNDING * np.abs(y)).all())
-    weight = _in_units_of_the_largest(weight, weight)
+    weight = scaled(weight)
     with np.errstate(over="ignore"):  # an error without bound has R^2 = -inf
-        prediction = _in_units_of_the_largest(prediction, y)
-        y = _in_units_of_the_largest(y, y)
+        prediction, y = scaled(prediction, y), scaled(y)
         deviation = y - np.average(y, weights=weight)
-        error = _in_units_of_the_largest(y - prediction, deviation)
-        deviation = _in_units_of_the_largest(deviation, deviation)
+        error, deviation = scaled(y - prediction, deviation), scaled(deviation)
         return float(1 - np.average(error**2, weights=weight)
                      / np.average(deviation**2, weights=weight))
-
-
-def _in_units_of_the_largest(values: Floats, reference: Floats) -> Floats:
-    """Divide by the power of two next to the largest of ``reference``, exactly."""
-    return np.ldexp(values, -np.frexp(np.abs(reference).max())[1])

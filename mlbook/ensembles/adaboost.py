@@ -29,6 +29,7 @@ from mlbook.base import Classifier
 from mlbook.ensembles.criteria import Criterion, Gini, Misclassification
 from mlbook.ensembles.splits import Columns, ExactSplits, OpenNodes, cut_between, pack
 from mlbook.ensembles.tree import Ints, Splits, Tree, grow
+from mlbook.scaling import largest_exponent
 from mlbook.validation import (
     Floats,
     as_float,
@@ -360,7 +361,7 @@ def _relative(sample_weight: ArrayLike | None, n: int) -> Floats:
     2.3e-308, and below 5e-324 it becomes 0.
     """
     weight = check_sample_weight(sample_weight, n)
-    return np.ldexp(weight, 1 - np.frexp(weight.max())[1])
+    return np.ldexp(weight, 1 - largest_exponent(weight))
 
 
 class AdaBoostClassifier(Classifier):

@@ -89,8 +89,8 @@ class Misclassification:
 class SquaredError:
     """Sums are (w, wy). The impurity is the variance; its w y^2 cancels in the gain.
 
-    The score is the square of a sum: the finders subtract the mean of a node from its y,
-    which leaves the gain as it is.
+    The score is the square of a sum: ``ExactSplits`` subtracts the mean of a node from
+    its y, which leaves the gain as it is.
     """
 
     def score(self, sums: Floats) -> Floats:

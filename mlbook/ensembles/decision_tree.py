@@ -29,6 +29,7 @@ from mlbook.ensembles.splits import (
     sort_within,
 )
 from mlbook.ensembles.tree import Bools, Ints, Splits, Tree, grow
+from mlbook.scaling import largest_exponent
 from mlbook.validation import (
     Floats,
     as_float,
@@ -474,10 +475,11 @@ class _DecisionTree(Estimator):
             "rng": random_generator(self.random_state),
             "target": target,
         }
+        find = ExactSplits
         if np.isnan(X).any():
             width = min(self.max_surrogates, d - 1)  # the other features
             options |= {"weight": weight, "max_surrogates": width}
-        find = SurrogateSplits if np.isnan(X).any() else ExactSplits
+            find = SurrogateSplits
         finder = find(
             Columns(X, categorical=check_categories(X, self.categorical_features)),
             stats, CRITERIA[self.criterion](), **options,
@@ -777,7 +779,7 @@ def without_scale(weight: Floats) -> tuple[Floats, int]:
     ``weight`` is finite and above 0. Raises ValueError for a range so wide that no
     scale helps; well inside it light rows already lose their say, see ``fit``.
     """
-    exponent = int(np.frexp(weight.max())[1])
+    exponent = int(largest_exponent(weight))
     scaled = np.ldexp(weight, -exponent)
     if scaled.min() < 1e-150:
         raise ValueError(

@@ -23,6 +23,7 @@ from mlbook.base import Classifier, Estimator, Regressor
 from mlbook.ensembles.criteria import SquaredError
 from mlbook.ensembles.splits import Columns, ExactSplits
 from mlbook.ensembles.tree import Ints, Tree, grow
+from mlbook.scaling import scaled
 from mlbook.validation import (
     Floats,
     as_float,
@@ -252,15 +253,6 @@ def medians(values: Floats, weight: Floats, group: Ints, n_groups: int) -> Float
             upper = np.count_nonzero(share <= 0.5 + nearly)
             found[int(name)] = x[lower] / 2 + x[upper] / 2
     return found
-
-
-def scaled(values: Floats) -> Floats:
-    """Return the values over a power of two that brings the largest size to [1/2, 1).
-
-    Nothing is rounded, and squares and sums then stay within the range of floats.
-    """
-    exponent = np.frexp(np.abs(values).max(initial=0.0))[1]
-    return np.ldexp(values, -exponent)
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:

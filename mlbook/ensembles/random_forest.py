@@ -32,6 +32,7 @@ from mlbook.ensembles.splits import Columns, ExactSplits
 from mlbook.ensembles.tree import Ints, Tree, grow
 from mlbook.exceptions import warn
 from mlbook.metrics import r_squared
+from mlbook.scaling import largest_exponent
 from mlbook.validation import (
     Floats,
     check_bool,
@@ -298,8 +299,7 @@ def power_of_two(values: Floats) -> Floats:
 
     To divide by it rounds nothing above 1e-308, and leaves values below 2 in size.
     """
-    _, exponent = np.frexp(np.abs(values).max(axis=0))
-    return np.ldexp(1.0, np.maximum(exponent - 1, -1022))
+    return np.ldexp(1.0, np.maximum(largest_exponent(values, axis=0) - 1, -1022))
 
 
 def bootstrap_counts(seed: int, n: int, chance: Floats | None = None) -> Ints:

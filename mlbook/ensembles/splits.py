@@ -332,12 +332,12 @@ class ExactSplits:
         order, key, tables = self._sorted(nodes, feature)
         scan, parent = self._scan(nodes, feature, order, key)
         gain = scan.gain.astype(np.float64) - parent
-        allowance = _allowance(scan.gain, self.slack)
+        sure = gain - _allowance(scan.gain, self.slack)
         # of equal gains, that of the first feature
         m = len(into)
-        least = (gain - allowance).reshape(-1, m).max(axis=0)
+        least = sure.reshape(-1, m).max(axis=0)
         k = (gain.reshape(-1, m) >= least).argmax(axis=0) * m + np.arange(m)
-        better = (gain - allowance)[k] > splits.gain[into]
+        better = sure[k] > splits.gain[into]
         if not better.any():
             return
         k, at = k[better], into[better]
