@@ -13,14 +13,18 @@ import os
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before NumPy is loaded
     os.environ.setdefault(_name, "1")
 
-import argparse  # noqa: E402
 import itertools  # noqa: E402
 
 import numpy as np  # noqa: E402
 import xgboost as library  # noqa: E402
 from sklearn.datasets import make_classification  # noqa: E402
 
-from benchmarks.measure import compare, markdown_table, peak_megabytes  # noqa: E402
+from benchmarks.measure import (  # noqa: E402
+    compare,
+    markdown_table,
+    peak_megabytes,
+    read_cases,
+)
 from mlbook.ensembles.xgboost import XGBClassifier  # noqa: E402
 
 CASES = [("exact", 10_000, 20), ("hist", 10_000, 20), ("hist", 100_000, 28)]
@@ -72,15 +76,7 @@ def row(method: str, n: int, d: int, trees: int, repeats: int) -> list[str]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", help="instead of the book's")
-    parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument("--repeats", type=int, default=5)
-    options = parser.parse_args()
-    cases = CASES
-    if options.sizes:
-        cases = [(method, n, 20) for n in options.sizes for method in ("exact", "hist")]
-    rows = [row(*case, options.trees, options.repeats) for case in cases]
+    rows = [row(*case) for case in read_cases(__doc__, CASES, ("exact", "hist"))]
     print(markdown_table(["method", "n", "d", "mlbook, s", "xgboost, s", "ratio",
                           "mlbook, MB", "margins off by"], rows))
 

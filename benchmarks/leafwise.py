@@ -14,13 +14,17 @@ import os
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before NumPy is loaded
     os.environ.setdefault(_name, "1")
 
-import argparse  # noqa: E402
 
 import lightgbm as library  # noqa: E402
 import numpy as np  # noqa: E402
 from sklearn.datasets import make_classification  # noqa: E402
 
-from benchmarks.measure import compare, markdown_table, peak_megabytes  # noqa: E402
+from benchmarks.measure import (  # noqa: E402
+    compare,
+    markdown_table,
+    peak_megabytes,
+    read_cases,
+)
 from mlbook.ensembles.lightgbm import LGBMClassifier  # noqa: E402
 
 CASES = [("bagging", 10_000, 20), ("goss", 10_000, 20), ("bagging", 100_000, 28)]
@@ -64,15 +68,7 @@ def row(strategy: str, n: int, d: int, trees: int, repeats: int) -> list[str]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", help="instead of the book's")
-    parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument("--repeats", type=int, default=5)
-    options = parser.parse_args()
-    cases = CASES
-    if options.sizes:
-        cases = [(s, n, 20) for n in options.sizes for s in ("bagging", "goss")]
-    rows = [row(*case, options.trees, options.repeats) for case in cases]
+    rows = [row(*case) for case in read_cases(__doc__, CASES, ("bagging", "goss"))]
     print(markdown_table(["rows", "n", "d", "mlbook, s", "lightgbm, s", "ratio",
                           "mlbook, MB", "mlbook, new loss", "lightgbm, new loss"], rows))
 

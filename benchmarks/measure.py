@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import time
 import tracemalloc
@@ -43,6 +44,23 @@ def peak_megabytes(function: Callable[[], object]) -> float:
         return tracemalloc.get_traced_memory()[1] / 1e6
     finally:
         tracemalloc.stop()
+
+
+def read_cases(
+    description: str | None, cases: list[tuple[str, int, int]], kinds: tuple[str, ...]
+) -> list[tuple[str, int, int, int, int]]:
+    """Read the command line: (kind, n, d, trees, repeats) of each line of a table.
+
+    ``--sizes`` replaces the given ``cases`` by all kinds at these n, with 20 features.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--sizes", type=int, nargs="+", help="instead of the book's")
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    if options.sizes:
+        cases = [(kind, n, 20) for n in options.sizes for kind in kinds]
+    return [(*case, options.trees, options.repeats) for case in cases]
 
 
 def markdown_table(header: list[str], rows: list[list[str]]) -> str:

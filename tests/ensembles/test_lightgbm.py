@@ -1,9 +1,6 @@
 """LightGBM held to the lightgbm library, to brute force, enumeration and paper."""
 
-import ast
 import itertools
-import json
-import re
 import warnings
 from pathlib import Path
 
@@ -26,6 +23,7 @@ from mlbook.ensembles.lightgbm import (
     softmax_slopes,
 )
 from mlbook.ensembles.tree import grow
+from tests.ensembles.pages import library_numbers
 
 ROUNDS = 20
 OBJECTIVES = ["regression", "binary", "multiclass"]
@@ -228,14 +226,7 @@ def page_parcels(n, seed):
 
 def test_the_pages_stored_rows_are_the_librarys():
     """The page cannot import the library: it shows these numbers, and no others."""
-    cells = json.loads(PAGE.read_text(encoding="utf-8"))["cells"]
-    source = "\n".join("".join(cell["source"]) for cell in cells)
-    stored = {
-        name: ast.literal_eval(value)
-        for name, value in re.findall(r"^(LIBRARY_\w+) = ([\[{][^\]}]*[\]}])$", source,
-                                      re.MULTILINE)
-    }
-    assert stored == {
+    assert library_numbers(PAGE) == {
         "LIBRARY_GAINS": PAGE_GAINS, "LIBRARY_MINUTES": PAGE_MINUTES,
         "LIBRARY_MINUTES_3_TO_A_BIN": PAGE_MINUTES_3, "LIBRARY_LEAVES": PAGE_LEAVES,
     }

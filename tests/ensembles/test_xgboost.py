@@ -1,8 +1,6 @@
 """The boosted trees held to the xgboost library, to brute force and to paper."""
 
-import ast
 import itertools
-import json
 import re
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from mlbook.ensembles.xgboost import (
     softmax_slopes,
     squared_slopes,
 )
+from tests.ensembles.pages import library_numbers
 
 ROUNDS = 100
 
@@ -306,14 +305,7 @@ def page_trays(n, seed):
 
 def test_the_pages_stored_rows_are_the_librarys():
     """The page cannot import the library: it shows these numbers, and no others."""
-    cells = json.loads(PAGE.read_text(encoding="utf-8"))["cells"]
-    source = "\n".join("".join(cell["source"]) for cell in cells)
-    stored = {
-        name: ast.literal_eval(value)
-        for name, value in re.findall(r"^(LIBRARY_\w+) = ([\[{][^\]}]*[\]}])$", source,
-                                      re.MULTILINE)
-    }
-    assert stored == {"LIBRARY_GAINS": PAGE_GAINS, "LIBRARY_MARGINS": PAGE_MARGINS}
+    assert library_numbers(PAGE) == {"LIBRARY_GAINS": PAGE_GAINS, "LIBRARY_MARGINS": PAGE_MARGINS}
     X, y = page_trays(60, seed=5)
     given = {"tree_method": "exact", "max_depth": 3, "nthread": 1}
     booster = library.train(
